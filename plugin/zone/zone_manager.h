@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ZoneManager: the zone table, its constant-time indexes, the budget of open and active
+// slots, placement, and the background reset/finish queue of one mount. Owned by the
+// mount. Any thread, once FinishLoad has returned. The table mutex is a leaf lock: it may be taken
+// while a file's or the name space's lock is held, and never across I/O.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plugin/device/zoned_device.h"
+#include "plugin/zone/open_zone.h"
+#include "plugin/zone/zone_types.h"
+#include "util/clock.h"
+#include "util/logger.h"
+#include "util/status.h"
+
+namespace furrow {
+
+// What the zone layer needs of the journal (implemented a layer above).
+class ZoneJournal {
+ public:
+  virtual ~ZoneJournal() = default;
+  // Records that `zones` go on to the given generation, and returns only when these records
+  // *and every record before them* are durable. Any error: the zones are not reset.
+  virtual Status CommitResets(std::span<const PersistedZone> zones) = 0;
+  // Notes (in memory, no wait, no lock but the journal's own) that a zone was taken into use or sealed.
+  virtual void NoteZone(const PersistedZone& zone) = 0;
+};
+
+// Zones per role that are kept back from bulk data (design section 4, "Reserve").
+struct ZoneReserve {
+  uint32_t superblock = 2;
+  uint32_t journal = 2;
+  uint32_t gc = 2;
+  uint32_t wal = 2;
+  uint32_t total() const { return superblock + journal + gc + wal; }
+};
+// At most max(9 zones, 3 %) in all. `checkpoint_zones`: zones that one complete checkpoint takes.
+ZoneReserve ComputeReserve(uint32_t zone_count, uint32_t checkpoint_zones);
+// Reserve + 4 zones.
+uint32_t MinimumZones();
+
+struct ZoneManagerOptions {
+  Uuid fs_uuid{};
+  Clock* clock = nullptr;    // not owned
+  Logger* logger = nullptr;  // not owned
+  // How long SelectZone waits for a slot or a reset before it gives up.
+  std::chrono::nanoseconds wait_limit = std::chrono::seconds(60);
+};
+
+struct ZoneRequest {
+  PlacementKey key;
+  uint64_t size_hint = 0;  // bytes the file is expected to have at most, 0 = unknown
+  uint64_t need = 0;       // bytes the very next append wants at least (0 = one block)
+};
+
+class ZoneManager {
+ public:
+  // `device` and `journal` outlive the manager. No I/O. Precondition: CheckLimits was OK.
+  ZoneManager(ZonedDevice* device, ZoneJournal* journal, const ZoneManagerOptions& options);
+  ~ZoneManager();
+
+  // InvalidArgument: fewer zones than MinimumZones(), or fewer than 4 open/active zones, with the reason.
+  static Status CheckLimits(const DeviceGeometry& geometry);
+
+  // --- mount, one thread -------------------------------------------------------------
+  // Takes over what the journal knows (zones it does not name: generation 1, never used) and
+  // what the device reports. Zones that are not empty although the journal says so, and those with an
+  // intended reset, are compared with their header, as docs/format.md "Generation" says.
+  // Read-only mounts pass repair = false: nothing is written. IoError.
+  Status Load(std::span<const PersistedZone> known, bool repair);
+  // Zones whose header names a stream role, for the frame walk: {zone as found}. Valid after Load.
+  std::vector<PersistedZone> StreamZones() const;
+  // Live bytes of extents found at mount (same accounting as Append's).
+  void AddLiveAtMount(ZoneId zone, uint64_t bytes);
+  // Ends the mount phase: builds the indexes, queues dead zones for reset (read-write).
+  void FinishLoad(bool read_only);
+  // Starts and stops the background thread for resets, finishes and closes. Stop waits for the operation in progress.
+  void Start();
+  void Stop();
+
+  // --- writers -----------------------------------------------------------------------
+  // Chooses a zone (design section 4, placement order) for a file that has no zone with room.
+  // May open an empty one (device Open, outside the table mutex). Blocks at most wait_limit,
+  // FIFO, while resets that will help are under way. NoSpace: nothing fits and nothing can be
+  // reclaimed, with the reason; DeadlineExceeded; IoError; Aborted when stopping.
+  // Call it with no lock held.
+  Result<ZoneHold> SelectZone(const ZoneRequest& request);
+
+  // Drops bytes that an Append counted (whole blocks). Call after the journal record that
+  // removes the reference has its sequence number. Never blocks on I/O.
+  void SubLive(ZoneId zone, uint64_t bytes);
+
+  // Keeps a zone from being reset while its bytes are read. Take it under the lock that
+  // protects the extent looked up. No lock, no wait.
+  void PinForRead(ZoneId zone);
+  void UnpinForRead(ZoneId zone);
+
+  // Blocks until every zone that is dead and unheld has been reset (tests, unmount). IoError.
+  Status WaitForResets();
+
+  // --- views -------------------------------------------------------------------------
+  SpaceSnapshot Space() const;
+  std::vector<ZoneSnapshot> Zones() const;
+  ZoneSnapshot Zone(ZoneId zone) const;
+  ZoneCounters counters() const;
+  // What a checkpoint stores of every zone that is not as mkfs left it.
+  std::vector<PersistedZone> Persisted() const;
+  uint64_t MemoryBytes() const;
+  ZonedDevice* device() const;
+
+ private:
+  friend class OpenZone;
+  friend class ZoneHold;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Scope guard for PinForRead/UnpinForRead. Move-only.
+class ZoneReadPin {
+ public:
+  ZoneReadPin() = default;
+  ZoneReadPin(ZoneManager* manager, ZoneId zone) : manager_(manager), zone_(zone) { manager_->PinForRead(zone_); }
+  ~ZoneReadPin() { Release(); }
+  ZoneReadPin(ZoneReadPin&& o) noexcept : manager_(std::exchange(o.manager_, nullptr)), zone_(o.zone_) {}
+  ZoneReadPin& operator=(ZoneReadPin&& o) noexcept {
+    Release();
+    manager_ = std::exchange(o.manager_, nullptr);
+    zone_ = o.zone_;
+    return *this;
+  }
+  void Release() {
+    if (manager_) std::exchange(manager_, nullptr)->UnpinForRead(zone_);
+  }
+
+ private:
+  ZoneManager* manager_ = nullptr;
+  ZoneId zone_;
+};
+
+}  // namespace furrow

@@ -3,13 +3,9 @@
 # RocksDB's in-tree mode: RocksDB includes our CMakeLists.txt when it is configured with -DROCKSDB_PLUGINS=furrow and
 # this tree lies (or is linked) at plugin/furrow. RocksDB wants the variables below in its own scope. The list of
 # sources is the one in furrow.mk, which RocksDB's make reads; RocksDB's CMake takes furrow_FUNC from there by itself.
-file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../furrow.mk furrow_mk_lines)
-set(furrow_in_tree_sources)
-foreach(line IN LISTS furrow_mk_lines)
-  if(line MATCHES "^  ([a-z_/]+\\.cc)")
-    list(APPEND furrow_in_tree_sources ${CMAKE_MATCH_1})
-  endif()
-endforeach()
+file(READ ${CMAKE_CURRENT_LIST_DIR}/../furrow.mk furrow_mk)
+string(REGEX MATCHALL "\n  [A-Za-z0-9_/]+\\.cc" furrow_in_tree_sources "${furrow_mk}")
+list(TRANSFORM furrow_in_tree_sources STRIP)
 if(NOT furrow_in_tree_sources)
   message(FATAL_ERROR "furrow: no sources found in furrow.mk")
 endif()

@@ -21,7 +21,7 @@ fix() {
   local list
   list=$(cmake_sources | sed 's/^/  /; $!s/$/ \\/')
   awk -v list="$list" '
-    /^  [a-z0-9_\/]+\.cc/ { next }
+    /^  [A-Za-z0-9_\/]+\.cc/ { next }
     { print }
     /^furrow_SOURCES :=/ { print list }' furrow.mk >"$work/new"
   cat "$work/new" >furrow.mk
@@ -29,7 +29,7 @@ fix() {
 }
 
 [[ ${1:-} != --fix ]] || fix
-grep -oE '^  [a-z0-9_/]+\.cc' furrow.mk | sed 's/^ *//' | sort >"$work/mk"
+grep -oE '^  [A-Za-z0-9_/]+\.cc' furrow.mk | sed 's/^ *//' | sort >"$work/mk"
 cmake_sources >"$work/cmake"
 find util plugin -name '*.cc' | sort >"$work/tree"
 bad=0

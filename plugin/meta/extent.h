@@ -29,8 +29,8 @@ struct Extent {
   uint32_t piece_length = 0;    // bytes of the piece as written
   uint32_t flags = 0;
 
-  FileOffset end() const { return file_offset + length; }
-  bool is_frame() const { return (flags & kFrame) != 0; }
+  constexpr FileOffset end() const { return file_offset + length; }
+  constexpr bool is_frame() const { return (flags & kFrame) != 0; }
   bool operator==(const Extent&) const = default;
 };
 static_assert(sizeof(Extent) <= 64, "promise 7: 64 B an extent");

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FileEngine: what every reader and writer of a mount needs, by pointer. Owned by the mount,
+// which outlives all files. FileCounters: byte counts for promise 5, relaxed atomics. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "plugin/device/zoned_device.h"
+#include "plugin/file/extent_map.h"
+#include "plugin/meta/metadata_log.h"
+#include "plugin/zone/zone_manager.h"
+#include "util/clock.h"
+#include "util/logger.h"
+
+namespace furrow {
+
+class ChunkPool;
+class Drainer;
+
+// D = (W - A - U) + P + M + G + F + S holds exactly when nothing is in flight (design, promise 5).
+struct FileCounters {
+  std::atomic<uint64_t> host_bytes{0};       // W: handed over by Append and PositionedAppend
+  std::atomic<uint64_t> absorbed_bytes{0};   // A: died, or was replaced, before it was written. The content of small
+                                             // files counts here too: the journal carries it, as metadata
+  std::atomic<int64_t> staged_bytes{0};      // U: accepted, not written yet
+  std::atomic<uint64_t> padding_bytes{0};    // P: block padding, and bytes written again because a block was not full
+  std::atomic<uint64_t> sync_padding_bytes{0};  // S: padding of frames that a sync forced
+  std::atomic<uint64_t> sync_frames{0};         // durable frame writes
+  std::atomic<uint64_t> frame_overhead_bytes{0};  // M: frame headers and trailers
+  std::atomic<uint64_t> summary_bytes{0};         // M: summaries
+};
+
+struct FileEngine {
+  ZonedDevice* device = nullptr;
+  ZoneManager* zones = nullptr;
+  MetadataLog* log = nullptr;
+  Clock* clock = nullptr;
+  Logger* logger = nullptr;
+  FileCounters* counters = nullptr;
+  ChunkPool* pool = nullptr;
+  Drainer* drainer = nullptr;
+  Uuid fs_uuid{};
+
+  uint32_t block_size() const { return device->geometry().block_size; }
+  void SubLive(const std::vector<FreedBytes>& freed) const {
+    for (const FreedBytes& f : freed) zones->SubLive(f.zone, f.bytes);
+  }
+};
+
+}  // namespace furrow

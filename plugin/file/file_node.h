@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FileNode: one file, whatever its names. Shared (shared_ptr) by the file table, directory
+// entries' lookups and open handles. `mu` is rank 2 of docs/locking.md (below the name space's
+// lock, above the zone table's and the journal buffer's); it is never held across device I/O.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugin/file/extent_map.h"
+#include "plugin/file/pending_bytes.h"
+#include "plugin/meta/records.h"
+#include "util/ids.h"
+#include "util/mutex.h"
+
+namespace furrow {
+
+class StreamState;
+
+// What only a file with recent writes has.
+struct OpenState {
+  // Bulk: written to the device but not yet stated in the journal, ordered, not overlapping; it
+  // hides `extents` where they overlap. Streams: always empty.
+  std::vector<Extent> unrecorded;
+  // Not written yet; hides everything below. Null: none.
+  std::unique_ptr<PendingBytes> pending;
+  // Streams and WALs: zone, drain and sync state.
+  std::shared_ptr<StreamState> stream;
+};
+
+struct FileNode {
+  FileNode(FileId id_in, FileKind kind_in, FileId creation_directory_in, uint32_t block_size);
+  ~FileNode();
+  FileNode(const FileNode&) = delete;
+  FileNode& operator=(const FileNode&) = delete;
+
+  const FileId id;
+  const FileId creation_directory;
+
+  mutable SharedMutex mu;
+  FileKind kind GUARDED_BY(mu);
+  LifetimeClass lifetime GUARDED_BY(mu) = LifetimeClass::kNotSet;
+  bool closed GUARDED_BY(mu) = false;    // streams: closed cleanly, as StreamProgressRecord says
+  bool damaged GUARDED_BY(mu) = false;   // reads past `size` return Corruption
+  uint32_t incarnation GUARDED_BY(mu) = 0;  // streams: truncations so far
+  // Newest journal record about this file, its names included: what a sync must make durable.
+  // Written under mu, or the name space's lock for records about names; only grows.
+  std::atomic<uint64_t> sequence{0};
+  uint64_t mtime_seconds GUARDED_BY(mu) = 0;
+  // Bulk: size as the journal states it. Streams: bytes known durable in frames.
+  uint64_t recorded_size GUARDED_BY(mu) = 0;
+  // What the journal states (bulk), or all frames written (streams).
+  ExtentMap extents GUARDED_BY(mu);
+  std::unique_ptr<std::string> content GUARDED_BY(mu);  // small files; null = empty
+  std::unique_ptr<OpenState> open GUARDED_BY(mu);       // null: nothing pending or unrecorded
+
+  // Bytes a reader sees, pending ones included. Written under mu, read without.
+  std::atomic<uint64_t> size{0};
+
+  uint32_t links = 0;                   // names; under the name space's lock
+  std::atomic<uint32_t> handles{0};     // open readers and writers
+  std::atomic<bool> writer_open{false};
+
+  // Raises `sequence` to at least `s`.
+  void Depend(Sequence s);
+  size_t MemoryBytes() const EXCLUDES(mu);
+};
+
+using FileRef = std::shared_ptr<FileNode>;
+
+}  // namespace furrow

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading a file's bytes, wherever they are: pending in memory, in bulk extents, in frames, or
+// in the journal (small files). Stateless functions over a FileRef; any thread, many at a
+// time, never waiting for a writer's I/O. Blocks for the device.
+#pragma once
+
+#include <span>
+
+#include "plugin/file/file_engine.h"
+#include "plugin/file/file_node.h"
+
+namespace furrow {
+
+// One request of a batch; `got` and `status` are set by ReadMany.
+struct FileRead {
+  FileOffset offset;
+  size_t length = 0;
+  char* destination = nullptr;
+  size_t got = 0;
+  Status status;
+};
+
+// Reads up to n bytes at `offset`; fewer only at the end of the file (0 at or past it).
+// Corruption: the file is damaged there; IoError names file id, zone and offset.
+Result<size_t> ReadFile(const FileEngine& engine, const FileRef& file, FileOffset offset, size_t n, char* destination);
+// Many at once, in parallel where the device can.
+void ReadMany(const FileEngine& engine, const FileRef& file, std::span<FileRead> reads);
+
+// Reads the extents of a file and compares them with their checksums (bulk: summary and its
+// leaves; frames: theirs). Corruption names file id, zone and offset of the first bad piece.
+Status VerifyFile(const FileEngine& engine, const FileRef& file);
+
+}  // namespace furrow

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frame: one device write of a stream (docs/format.md): header, payload, padding, and a last byte
+// that is not zero. Encode and decode only; any thread.
+#pragma once
+
+#include <array>
+
+#include "plugin/meta/extent.h"
+#include "plugin/zone/zone_header.h"
+#include "util/span.h"
+#include "util/status.h"
+
+namespace furrow {
+
+struct FrameHeader {
+  uint64_t fs_tag = 0;         // first 8 bytes of the file system's uuid
+  ZoneId zone;
+  Generation generation;       // of the zone
+  FileId file;
+  FileOffset file_offset;      // of the first payload byte
+  uint64_t durable_upto = 0;   // bytes of this file known durable when the frame was sent
+  uint32_t length = 0;         // payload bytes
+  uint32_t incarnation = 0;    // truncations of the file so far
+};
+
+using FrameHeaderBytes = std::array<char, kFrameHeaderBytes>;
+// The checksum covers header and payload.
+FrameHeaderBytes EncodeFrameHeader(const FrameHeader& header, ConstBuffers payload);
+
+struct DecodedFrame {
+  FrameHeader header;
+  uint64_t checksum = 0;  // of header and payload, as stated
+};
+// Corruption: no frame header here. Does not look at the payload.
+Result<DecodedFrame> DecodeFrameHeader(Bytes bytes);
+// True when the checksum matches. `header_bytes`: the 64 encoded bytes.
+bool FrameIntact(Bytes header_bytes, Bytes payload);
+
+// Padding and trailer behind `payload_bytes` of payload (>= 1 byte; the last is not zero).
+Bytes FramePadding(uint64_t payload_bytes, uint32_t block_size);
+
+}  // namespace furrow

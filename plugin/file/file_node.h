@@ -60,9 +60,10 @@ struct FileNode {
   // Bytes a reader sees, pending ones included. Written under mu, read without.
   std::atomic<uint64_t> size{0};
 
-  uint32_t links = 0;                   // names; under the name space's lock
-  std::atomic<uint32_t> handles{0};     // open readers and writers
-  std::atomic<bool> writer_open{false};
+  // A file is freed when both counts are 0; whoever brings the second one to 0 sees that.
+  std::atomic<uint32_t> links{0};    // names; written under the name space's lock
+  std::atomic<uint32_t> handles{0};  // open readers and writers
+  std::atomic<bool> freed{false};    // its space was given back
 
   // Raises `sequence` to at least `s`.
   void Depend(Sequence s);

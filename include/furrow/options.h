@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options of mkfs and mount. Value types.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace furrow {
+
+// furrow://KIND:TARGET?... may carry mount options; those given here win where set.
+struct MountOptions {
+  bool read_only = false;           // takes no lock, never writes (?mount=ro)
+  uint64_t buffer_bytes = 0;        // bound of unsynced stream bytes in memory; 0 = min(256 MiB, a sixteenth of memory) (?buffer=64MiB)
+  uint64_t checkpoint_bytes = 0;    // journal length that starts a checkpoint; 0 = automatic (?checkpoint=)
+  bool verify_reads = false;        // check checksums on every read (?verify_reads=1)
+};
+
+struct MkfsOptions {
+  // Shape of an emulated device (dir:, mem:); real drives bring their own. 0 = default.
+  uint32_t zones = 0;          // 64
+  uint64_t zone_size = 0;      // bytes, 64 MiB
+  uint64_t zone_capacity = 0;  // bytes, = zone_size
+  uint32_t block_size = 0;     // bytes, 4096
+  int64_t max_open = -1;       // -1 = 14, 0 = unlimited
+  int64_t max_active = -1;     // -1 = 14, 0 = unlimited
+  bool preallocate = false;
+  bool force = false;          // over an existing Furrow file system: all its data is lost
+  std::string label;           // at most 64 bytes
+};
+
+}  // namespace furrow

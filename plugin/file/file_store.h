@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FileStore: all files of a mount: names, nodes, handles, writers; the journal's replay sink and the
+// checkpoint's source. Owned by the mount; any thread after FinishReplay.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "plugin/file/file_engine.h"
+#include "plugin/file/file_node.h"
+#include "plugin/file/file_table.h"
+#include "plugin/file/file_writer.h"
+#include "plugin/file/name_space.h"
+#include "util/background.h"
+
+namespace furrow {
+
+class FileStore;
+class StateReplay;
+
+// An open file: keeps its bytes until it is closed, also when the last name goes. Move-only.
+class FileHandle {
+ public:
+  FileHandle() = default;
+  FileHandle(FileStore* store, FileRef file) : store_(store), file_(std::move(file)) {}  // takes over one handle count
+  ~FileHandle() { Release(); }
+  FileHandle(FileHandle&& o) noexcept : store_(o.store_), file_(std::move(o.file_)) {}
+  FileHandle& operator=(FileHandle&& o) noexcept;
+  const FileRef& file() const { return file_; }
+  explicit operator bool() const { return file_ != nullptr; }
+  void Release();
+
+ private:
+  FileStore* store_ = nullptr;
+  FileRef file_;
+};
+
+// A writer with the handle that keeps its file. The writer goes first.
+struct OpenedWriter {
+  FileHandle handle;
+  std::unique_ptr<FileWriter> writer;
+};
+
+// How RocksDB's files are told apart: by name (".log", "MANIFEST-", "CURRENT", ...).
+FileKind KindOfName(std::string_view path);
+const char* FileKindName(FileKind kind);  // "bulk" "stream" "small" "wal"
+
+class FileStore final : public CheckpointSource {
+ public:
+  explicit FileStore(const FileEngine* engine);
+  ~FileStore() override;
+
+  // --- mount, one thread --------------------------------------------------------------
+  // The sink for MetadataLog::Replay; valid until FinishReplay.
+  ReplaySink* replay_sink();
+  // Zones as the journal knows them, after the replay.
+  std::vector<PersistedZone> ReplayedZones() const;
+  Totals ReplayedTotals() const;
+  // Builds the tree; files without a name are gone. Corruption: an entry without its file.
+  Status FinishReplay(uint64_t mount_epoch);
+  FileRef FindFile(FileId id) const;  // null: none
+  void AccountLiveAtMount() const;
+  // Totals counted over earlier mounts; the base of CurrentTotals.
+  void SetTotalsBase(const Totals& base) { totals_base_ = base; }
+  // Background recording of closed bulk files. Stop records what is left.
+  void Start();
+  Status Stop();
+
+  // --- files --------------------------------------------------------------------------
+  // Creates `path` (replacing a file) and opens it for writing.
+  Result<OpenedWriter> Create(std::string_view path, FileKind kind);
+  // Opens for appending; creates it if missing.
+  Result<OpenedWriter> OpenForAppend(std::string_view path);
+  // Renames `old_path` to `path` as a new, empty file (WAL recycling): one atomic step for the name.
+  Result<OpenedWriter> Reuse(std::string_view path, std::string_view old_path);
+  Result<FileHandle> OpenForRead(std::string_view path);
+  Status TruncateFile(std::string_view path, uint64_t size);
+  NameSpace& names() { return names_; }
+  const NameSpace& names() const { return names_; }
+  // Makes all records appended so far durable (directory sync).
+  Status SyncNames();
+
+  // --- CheckpointSource -----------------------------------------------------------------
+  Status EmitObjects(const std::function<Status(const CheckpointObject&)>& emit) override;
+  Totals CurrentTotals() override;
+
+  // --- views ----------------------------------------------------------------------------
+  const FileTable& table() const { return table_; }
+  uint64_t MemoryBytes() const;
+
+ private:
+  friend class FileHandle;
+  void ReleaseHandle(const FileRef& file);
+  // Gives the space back if neither names nor handles are left.
+  void MaybeFree(const FileRef& file);
+  FileId NewId();
+  PlacementOwner OwnerOf(const FileRef& file) const;
+  OpenedWriter MakeWriter(FileRef file, std::string_view path);
+  void RecordLater(FileRef file);
+  void RecordQueued();
+
+  const FileEngine* const engine_;
+  FileTable table_;
+  NameSpace names_;
+  std::unique_ptr<StateReplay> replay_;
+  std::atomic<uint64_t> next_id_{0};
+  Totals totals_base_;
+  Mutex queue_mu_;  // leaf
+  std::vector<FileRef> to_record_ GUARDED_BY(queue_mu_);
+  Status record_error_ GUARDED_BY(queue_mu_);
+  std::unique_ptr<TaskThread> recorder_;
+};
+
+}  // namespace furrow

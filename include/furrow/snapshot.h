@@ -54,7 +54,7 @@ struct ZoneFileUse {
   uint64_t bytes = 0;      // device bytes in this zone
 };
 
-struct ZoneUse {
+struct ZoneUsage {
   uint32_t zone = 0;
   std::string condition;   // em oi oe cl fu ro ol nw
   std::string role;        // superblock journal wal stream bulk -

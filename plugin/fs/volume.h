@@ -36,6 +36,10 @@ class Volume {
   // Is there a Furrow file system? (mkfs asks before it destroys one.)
   static Result<bool> HasFileSystem(const std::string& uri);
 
+  // For a process that ends without destroying its mounts: unmounts every mount of the registry
+  // (what is pending becomes durable). Errors go to the mounts' loggers. Called by an exit handler.
+  static void UnmountAllAtExit();
+
   ~Volume();  // unmounts; errors are logged
   // Drains, records, writes the final state. Idempotent; OK means that all is durable. Open handles keep
   // working for reading only until they are closed.
@@ -59,7 +63,7 @@ class Volume {
 
   UsageSnapshot Usage() const;
   // `with_files`: also which files lie in each zone.
-  std::vector<ZoneUse> Zones(bool with_files) const;
+  std::vector<ZoneUsage> Zones(bool with_files) const;
   Result<FileInfo> Stat(const std::string& path, bool with_extents) const;
   Result<std::vector<FileInfo>> List(const std::string& path, bool recursive) const;
   const StreamRecoveryReport& recovery() const { return recovery_; }

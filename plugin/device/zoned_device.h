@@ -60,6 +60,9 @@ class ZonedDevice {
   // Two devices with equal identity are one and the same storage (st_dev + inode of the
   // geometry file, or block device number + serial). Never empty.
   virtual std::string Identity() const = 0;
+  // What about this device or its host threatens data or speed, each with its fix; for the
+  // mount line and `furrow doctor`. Fixed once the device is open.
+  virtual std::vector<std::string> Warnings() const { return {}; }
 
   // The state of zones [first, first + count). InvalidArgument beyond the last zone; IoError;
   // Corruption when a zone cannot be what the geometry says (shortened or missing zone file).
@@ -118,6 +121,8 @@ class ZonedDevice {
  private:
   Status CheckWrite(ZoneId zone, ZoneOffset offset, ConstBuffers pieces) const;
   Status CheckZone(ZoneId zone, const char* call) const;
+  Status CheckRead(ZoneId zone, ZoneOffset offset, size_t n) const;
+  void CountRead(const Status& status, size_t n);
   Status DoWrite(ZoneId zone, ZoneOffset offset, ConstBuffers pieces, bool durable);
   Status Count(std::atomic<uint64_t>& counter, Status status);
 

@@ -14,13 +14,14 @@
 #include <memory>
 
 #include "plugin/device/zoned_device.h"
+#include "plugin/zone/fifo_mutex.h"
 #include "plugin/zone/zone_header.h"
 #include "plugin/zone/zone_types.h"
 #include "util/mutex.h"
 
 namespace furrow {
 
-class ZoneManager;
+class ZoneCore;
 
 class OpenZone {
  public:
@@ -29,10 +30,12 @@ class OpenZone {
     uint64_t bytes = 0;  // written; a multiple of the block size
   };
 
-  // Made by ZoneManager only. `write_pointer`: 0 for a fresh zone (the zone header is then
-  // written together with the first append).
-  OpenZone(ZoneManager* manager, ZonedDevice* device, const ZoneHeader& header, const PlacementKey& key,
-           uint64_t capacity, ZoneOffset write_pointer);
+  // Made by the zone layer only; `core` outlives it. `write_pointer`: 0 for a fresh zone (the
+  // zone header is then written together with the first append).
+  OpenZone(ZoneCore* core, const ZoneHeader& header, const PlacementKey& key, uint64_t capacity,
+           ZoneOffset write_pointer);
+  OpenZone(const OpenZone&) = delete;
+  OpenZone& operator=(const OpenZone&) = delete;
 
   ZoneId zone() const { return header_.zone; }
   Generation generation() const { return header_.generation; }
@@ -64,34 +67,49 @@ class OpenZone {
 
   ZoneOffset write_pointer() const { return ZoneOffset(write_pointer_.load(std::memory_order_acquire)); }
   ZoneOffset durable_pointer() const { return ZoneOffset(durable_.load(std::memory_order_acquire)); }
+  // True once nothing more can be appended because of a failure, a finish or a reset.
   bool sealed() const { return sealed_.load(std::memory_order_acquire); }
+  // Files that write to it now.
+  uint32_t holders() const { return holds_.load(std::memory_order_acquire); }
+
+  // --- for the zone layer's background work --------------------------------------------
+  // Ends the appends for good before a reset. False, and nothing done: somebody holds the zone or has
+  // written to it since.
+  [[nodiscard]] bool Retire() EXCLUDES(append_mu_);
+  // Ends the appends for good and finishes the zone on the device. Blocks for it. What the device answers.
+  Status Finish() EXCLUDES(append_mu_);
 
  private:
-  friend class ZoneManager;
   friend class ZoneHold;
 
-  Result<Appended> AppendLocked(ConstBuffers pieces, bool durable, uint64_t from_reserve) REQUIRES(append_mu_);
-  // After a failed write: re-reports the zone, takes its true write pointer, seals it.
-  void SealAfterFailureLocked(const Status& why) REQUIRES(append_mu_);
+  Result<Appended> AppendLocked(ConstBuffers pieces, bool durable, bool from_reserve) REQUIRES(append_mu_);
+  Status CheckAppendLocked(uint64_t bytes, bool from_reserve) const REQUIRES(append_mu_);
+  Status WriteLocked(ConstBuffers pieces, bool durable, uint64_t at) REQUIRES(append_mu_);
+  // After a failed write or flush: re-reports the zone, takes its true write pointer, seals it.
+  void SealLocked(const Status& why) REQUIRES(append_mu_);
+  void CloseToAppendsLocked() REQUIRES(append_mu_);
+  // [from, to) is durable: moves the durable pointer if all below `from` is durable as well.
+  void AdvanceDurable(uint64_t from, uint64_t to) EXCLUDES(flush_mu_);
+  // All that is not durable by now is lost.
+  void FailFlushes() EXCLUDES(flush_mu_);
+  Status LostError(ZoneOffset upto) const;
 
-  ZoneManager* const manager_;
-  ZonedDevice* const device_;
+  ZoneCore* const core_;
   const ZoneHeader header_;
   const PlacementKey key_;
   const uint64_t capacity_;  // bytes
 
-  Mutex append_mu_;  // held across the device write: the one lock that may be
+  FifoMutex append_mu_;                           // held across the device write: the one lock that may be
   uint64_t reserved_ GUARDED_BY(append_mu_) = 0;  // bytes
   std::atomic<uint64_t> write_pointer_;           // bytes; written under append_mu_
   std::atomic<uint64_t> room_;                    // bytes; written under append_mu_
 
-  Mutex flush_mu_;
+  Mutex flush_mu_;  // never held across the flush itself
   CondVar flush_done_;
   bool flushing_ GUARDED_BY(flush_mu_) = false;
-  std::atomic<uint64_t> durable_;       // bytes: all below is durable
-  std::atomic<bool> flush_failed_{false};
-  std::atomic<bool> sealed_{false};
-  std::atomic<bool> retired_{false};    // reset since: nothing left to flush
+  bool flush_failed_ GUARDED_BY(flush_mu_) = false;  // for good
+  std::atomic<uint64_t> durable_{0};                 // bytes: all below is durable; written under flush_mu_
+  std::atomic<bool> sealed_{false};                  // written under append_mu_
   std::atomic<uint32_t> holds_{0};
 };
 
@@ -100,7 +118,8 @@ inline constexpr int kMaxZonesPerWrite = 3;
 class ZoneHold {
  public:
   ZoneHold() = default;
-  explicit ZoneHold(std::shared_ptr<OpenZone> zone);  // counts a hold
+  // Counts a hold. Of a zone that is full or was reset meanwhile it is worth nothing: appends say ZoneFull.
+  explicit ZoneHold(std::shared_ptr<OpenZone> zone);
   ~ZoneHold() { Release(); }
   ZoneHold(ZoneHold&& o) noexcept : zone_(std::move(o.zone_)) {}
   ZoneHold& operator=(ZoneHold&& o) noexcept;

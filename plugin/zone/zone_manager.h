@@ -9,10 +9,12 @@
 #include <chrono>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plugin/device/zoned_device.h"
 #include "plugin/zone/open_zone.h"
+#include "plugin/zone/placement.h"
 #include "plugin/zone/zone_types.h"
 #include "util/clock.h"
 #include "util/logger.h"
@@ -52,17 +54,14 @@ struct ZoneManagerOptions {
   std::chrono::nanoseconds wait_limit = std::chrono::seconds(60);
 };
 
-struct ZoneRequest {
-  PlacementKey key;
-  uint64_t size_hint = 0;  // bytes the file is expected to have at most, 0 = unknown
-  uint64_t need = 0;       // bytes the very next append wants at least (0 = one block)
-};
-
 class ZoneManager {
  public:
   // `device` and `journal` outlive the manager. No I/O. Precondition: CheckLimits was OK.
+  // All OpenZones, holds and pins are gone before it dies.
   ZoneManager(ZonedDevice* device, ZoneJournal* journal, const ZoneManagerOptions& options);
   ~ZoneManager();
+  ZoneManager(const ZoneManager&) = delete;
+  ZoneManager& operator=(const ZoneManager&) = delete;
 
   // InvalidArgument: fewer zones than MinimumZones(), or fewer than 4 open/active zones, with the reason.
   static Status CheckLimits(const DeviceGeometry& geometry);
@@ -75,6 +74,13 @@ class ZoneManager {
   Status Load(std::span<const PersistedZone> known, bool repair);
   // Zones whose header names a stream role, for the frame walk: {zone as found}. Valid after Load.
   std::vector<PersistedZone> StreamZones() const;
+  // Zones that the journal calls empty, that are written, and whose header is damaged. The caller looks
+  // for frames and summaries of the zone's generation in them. Valid after Load; those not resolved
+  // by FinishLoad are sealed and reported.
+  std::vector<ZoneId> UnknownZones() const;
+  // `evidence_of_use`: something valid was found: the zone is never reset. Otherwise the intended reset is
+  // repeated. InvalidArgument for a zone that is not unknown.
+  Status ResolveUnknown(ZoneId zone, bool evidence_of_use);
   // Live bytes of extents found at mount (same accounting as Append's).
   void AddLiveAtMount(ZoneId zone, uint64_t bytes);
   // Ends the mount phase: builds the indexes, queues dead zones for reset (read-write).
@@ -88,8 +94,13 @@ class ZoneManager {
   // May open an empty one (device Open, outside the table mutex). Blocks at most wait_limit,
   // FIFO, while resets that will help are under way. NoSpace: nothing fits and nothing can be
   // reclaimed, with the reason; DeadlineExceeded; IoError; Aborted when stopping.
-  // Call it with no lock held.
+  // Call it with no lock held; kJournal: not with a hold on a full journal zone (it may have to be finished
+  // first). A journal request never waits for resets whose record the journal itself has yet to write.
+  // With four slots kStream is served as kWal: look at the hold's key.
   Result<ZoneHold> SelectZone(const ZoneRequest& request);
+
+  // How many zones one complete checkpoint takes; sets the journal's share of the reserve (default 1).
+  void SetCheckpointZones(uint32_t zones);
 
   // Drops bytes that an Append counted (whole blocks). Call after the journal record that
   // removes the reference has its sequence number. Never blocks on I/O.
@@ -100,7 +111,8 @@ class ZoneManager {
   void PinForRead(ZoneId zone);
   void UnpinForRead(ZoneId zone);
 
-  // Blocks until every zone that is dead and unheld has been reset (tests, unmount). IoError.
+  // Blocks until every zone that is dead and unheld has been reset (tests, unmount). Before Start the
+  // caller's thread does the resets. IoError: a reset failed; Aborted when stopping.
   Status WaitForResets();
 
   // --- views -------------------------------------------------------------------------
@@ -114,10 +126,8 @@ class ZoneManager {
   ZonedDevice* device() const;
 
  private:
-  friend class OpenZone;
-  friend class ZoneHold;
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  const std::unique_ptr<Impl> impl_;
 };
 
 // Scope guard for PinForRead/UnpinForRead. Move-only.

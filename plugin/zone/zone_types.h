@@ -88,24 +88,24 @@ struct SpaceSnapshot {
   uint32_t active_zones = 0;
   uint32_t active_limit = 0;
   uint32_t active_by_role[kZoneRoles] = {};
-  uint32_t waiters = 0;        // threads waiting for a zone
+  uint32_t waiters = 0;  // threads waiting for a zone
   uint32_t resets_pending = 0;
 };
 
 // Counters since the mount.
 struct ZoneCounters {
-  uint64_t selections = 0;           // SelectZone calls
-  uint64_t new_zones = 0;            // empty zones opened
-  uint64_t shared_selections = 0;    // an open zone of another owner or class was taken
+  uint64_t selections = 0;              // SelectZone calls
+  uint64_t new_zones = 0;               // empty zones opened
+  uint64_t shared_selections = 0;       // an open zone of another owner or class was taken
   uint64_t provisional_selections = 0;  // wrong class, in need
   uint64_t waits = 0;
   uint64_t wait_ns = 0;
   uint64_t resets = 0;
   uint64_t finishes = 0;
   uint64_t finish_padding_bytes = 0;
-  uint64_t header_bytes = 0;         // zone headers written
-  uint64_t sealed = 0;               // zones given up after a failed write or flush
-  uint64_t no_space = 0;             // SelectZone calls answered with NoSpace
+  uint64_t header_bytes = 0;  // zone headers written
+  uint64_t sealed = 0;        // zones given up after a failed write or flush
+  uint64_t no_space = 0;      // SelectZone calls answered with NoSpace
 };
 
 }  // namespace furrow

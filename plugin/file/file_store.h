@@ -65,9 +65,11 @@ class FileStore final : public CheckpointSource {
   void AccountLiveAtMount() const;
   // Totals counted over earlier mounts; the base of CurrentTotals.
   void SetTotalsBase(const Totals& base) { totals_base_ = base; }
-  // Background recording of closed bulk files. Stop records what is left.
+  // Background work: recording closed bulk files, freeing deleted ones. Stop does what is left.
   void Start();
   Status Stop();
+  // Does now what is queued for the background; the first error of this or an earlier run.
+  Status SettleQueued() EXCLUDES(queue_mu_);
 
   // --- files --------------------------------------------------------------------------
   // Creates `path` (replacing a file) and opens it for writing.
@@ -94,13 +96,15 @@ class FileStore final : public CheckpointSource {
  private:
   friend class FileHandle;
   void ReleaseHandle(const FileRef& file);
+  // Hands a file that has lost its last name or handle to the background. Any lock may be held.
+  void FreeLater(const FileRef& file);
   // Gives the space back if neither names nor handles are left.
   void MaybeFree(const FileRef& file);
   FileId NewId();
   PlacementOwner OwnerOf(const FileRef& file) const;
   OpenedWriter MakeWriter(FileRef file, std::string_view path);
   void RecordLater(FileRef file);
-  void RecordQueued();
+  Status EmitFiles(const std::function<Status(const CheckpointObject&)>& emit) const;
 
   const FileEngine* const engine_;
   FileTable table_;
@@ -110,7 +114,8 @@ class FileStore final : public CheckpointSource {
   Totals totals_base_;
   Mutex queue_mu_;  // leaf
   std::vector<FileRef> to_record_ GUARDED_BY(queue_mu_);
-  Status record_error_ GUARDED_BY(queue_mu_);
+  std::vector<FileRef> to_free_ GUARDED_BY(queue_mu_);
+  Status record_error_ GUARDED_BY(queue_mu_);  // the first
   std::unique_ptr<TaskThread> recorder_;
 };
 

@@ -8,6 +8,7 @@
 // by name alone and cannot leave the root. InvalidArgument: a name longer than 255 bytes, or with a NUL.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,8 +37,8 @@ struct Directory {
   explicit Directory(FileId id_in) : id(id_in) {}
   const FileId id;
   Directory* parent = nullptr;  // null: the root
-  uint64_t mtime_seconds = 0;
-  Sequence sequence;            // newest record about its entries
+  std::atomic<uint64_t> mtime_seconds{0};  // written under the name space's lock
+  Sequence sequence;                       // newest record about its entries
   std::map<std::string, NameEntry, std::less<>> entries;
 };
 
@@ -77,9 +78,9 @@ class NameSpace {
 
   // Checkpoint: one object per directory, each encoded under the lock, with none held while emitting.
   Status EmitDirectories(const std::function<Status(const CheckpointObject&)>& emit) const EXCLUDES(mu_);
-  // Mount: replaces everything. One thread.
-  void Install(DirectoryRef root) EXCLUDES(mu_);
-  uint64_t directory_count() const EXCLUDES(mu_);
+  // Mount: replaces everything. `directories`: how many there are. One thread.
+  void Install(DirectoryRef root, uint64_t directories) EXCLUDES(mu_);
+  uint64_t directory_count() const { return directories_.load(std::memory_order_relaxed); }
 
  private:
   struct Place {  // where a path's last component is, or would be
@@ -99,6 +100,7 @@ class NameSpace {
   const std::function<void(const FileRef&)> drop_;
   mutable SharedMutex mu_;
   DirectoryRef root_ GUARDED_BY(mu_);
+  std::atomic<uint64_t> directories_{1};  // the root included; written under mu_
 };
 
 }  // namespace furrow

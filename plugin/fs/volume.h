@@ -7,7 +7,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,11 @@
 namespace furrow {
 
 class Volume {
+  struct Private {};  // only members can make one
+
  public:
+  // No I/O; Mount and MountDevice call it.
+  Volume(Private, std::unique_ptr<ZonedDevice> device, const MountOptions& options, Logger* logger, Clock* clock);
   // Opens the device and mounts it, or returns the mount this process already has. Blocks (replay).
   // InvalidArgument (URI, options), NotFound (no device, no file system: says "furrow mkfs"),
   // Busy (another process has it, named), Corruption, NotSupported, IoError, PermissionDenied.
@@ -69,16 +72,17 @@ class Volume {
   const StreamRecoveryReport& recovery() const { return recovery_; }
 
  private:
-  Volume(std::unique_ptr<ZonedDevice> device, const MountOptions& options, Logger* logger, Clock* clock);
   Status DoMount();
-  Status Replay();
+  Status UnmountOnce();
+  Status ReplayAndLoad();
   Status ResolveUnknownZones();
   Status RecoverStreamFiles(std::vector<FileRef>* changed);
   Status StartWriting(const std::vector<FileRef>& recovered);
-  Totals TotalsNow() const;
-  void LogMountLine(const ReplayReport& report) const;
+  void LogMountLine() const;
+  FileInfo Describe(const std::string& path, const NameEntry& entry, bool with_extents) const;
 
   const MountOptions options_;
+  std::string registry_key_;  // "" outside the registry; set before anybody else sees the volume
   Logger* const logger_;
   Clock* const clock_;
   std::string name_;
@@ -91,6 +95,7 @@ class Volume {
   std::unique_ptr<ZoneManager> zones_;
   std::unique_ptr<Drainer> drainer_;
   std::unique_ptr<FileStore> files_;
+  SuperblockInfo superblock_;
   ReplayReport replay_;
   StreamRecoveryReport recovery_;
   mutable Mutex mu_;  // rank 0: taken with nothing held

@@ -67,7 +67,8 @@ struct RemoveDirectoryRecord {
   FileId parent;
   std::string name;
 };
-// New extents; what they overlap is replaced. `size` is the file's size afterwards.
+// New extents; what they overlap is replaced. `size` is the file's size afterwards. A small file
+// that gets extents has outgrown the journal: it is bulk from then on, its content is dropped.
 struct ExtentsRecord {
   FileId file;
   uint64_t size = 0;
@@ -81,8 +82,7 @@ struct TruncateRecord {
   uint64_t mtime_seconds = 0;
   uint32_t incarnation = 0;
 };
-// The whole content of a small file. A small file that has outgrown the journal becomes bulk:
-// new_kind says so, and extents follow.
+// The whole content of a small file. new_kind is reserved (kSmall).
 struct ContentRecord {
   FileId file;
   FileKind new_kind = FileKind::kSmall;

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/file/file_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plugin/file/bulk_writer.h"
+#include "plugin/file/small_writer.h"
+#include "plugin/file/state_replay.h"
+#include "plugin/file/stream_state.h"
+#include "util/thread_ordinal.h"
+
+namespace furrow {
+namespace {
+
+// File ids are {mount epoch, counter}: never reused, also when the journal's tail is lost, so that a
+// stale frame can never be taken for another file's.
+constexpr int kIdEpochShift = 36;
+
+}  // namespace
+
+FileHandle& FileHandle::operator=(FileHandle&& o) noexcept {
+  if (this != &o) {
+    Release();
+    store_ = o.store_;
+    file_ = std::move(o.file_);
+  }
+  return *this;
+}
+
+void FileHandle::Release() {
+  if (!file_) return;
+  store_->ReleaseHandle(file_);
+  file_.reset();
+}
+
+FileStore::FileStore(const FileEngine* engine)
+    : engine_(engine),
+      names_(
+          engine, [this] { return NewId(); }, [this](const FileRef& file) { FreeLater(file); }),
+      replay_(std::make_unique<StateReplay>(engine->block_size())) {}
+
+FileStore::~FileStore() = default;
+
+FileId FileStore::NewId() { return FileId(next_id_.fetch_add(1)); }
+
+ReplaySink* FileStore::replay_sink() { return replay_.get(); }
+std::vector<PersistedZone> FileStore::ReplayedZones() const { return replay_->Zones(); }
+Totals FileStore::ReplayedTotals() const { return replay_->totals(); }
+
+Status FileStore::FinishReplay(uint64_t mount_epoch) {
+  next_id_ = (mount_epoch << kIdEpochShift) + 2;  // 1 is the root directory, in every epoch
+  FURROW_RETURN_IF_ERROR(replay_->Install(&names_, &table_));
+  replay_.reset();
+  return Status::Ok();
+}
+
+FileRef FileStore::FindFile(FileId id) const { return table_.Find(id); }
+
+void FileStore::AccountLiveAtMount() const {
+  const uint32_t block = engine_->block_size();
+  for (const FileRef& file : table_.All()) {
+    ReaderLock lock(file->mu);
+    for (size_t i = 0; i < file->extents.count(); ++i) {
+      const Extent& extent = file->extents.at(i);
+      engine_->zones->AddLiveAtMount(extent.zone, ExtentFootprint(extent, block));
+    }
+  }
+}
+
+void FileStore::Start() {
+  recorder_ = std::make_unique<TaskThread>(
+      "furrow-files",
+      [this] {
+        const Status status = SettleQueued();
+        if (!status.ok()) engine_->logger->Error(status.message());
+      },
+      std::chrono::nanoseconds(0));
+  recorder_->Start();
+}
+
+Status FileStore::Stop() {
+  if (recorder_) recorder_->Stop();
+  return SettleQueued();
+}
+
+// --- opening ----------------------------------------------------------------------------
+
+PlacementOwner FileStore::OwnerOf(const FileRef& file) const { return {file->creation_directory, ThreadOrdinal()}; }
+
+OpenedWriter FileStore::MakeWriter(FileRef file, std::string_view path) {
+  FileKind kind;
+  {
+    ReaderLock lock(file->mu);
+    kind = file->kind;
+  }
+  const size_t slash = path.find_last_of('/');
+  const std::string name(slash == std::string_view::npos ? path : path.substr(slash + 1));
+  const PlacementOwner owner = OwnerOf(file);
+  auto make_bulk = [this, file, name, owner] {
+    return NewBulkWriter(engine_, file, name, owner, [this](FileRef closed) { RecordLater(std::move(closed)); });
+  };
+  OpenedWriter opened;
+  switch (kind) {
+    case FileKind::kBulk: opened.writer = make_bulk(); break;
+    case FileKind::kSmall: opened.writer = NewSmallWriter(engine_, file, make_bulk); break;
+    case FileKind::kStream:
+    case FileKind::kWal: opened.writer = NewStreamWriter(engine_, file, owner); break;
+  }
+  opened.handle = FileHandle(this, std::move(file));
+  return opened;
+}
+
+Result<OpenedWriter> FileStore::Create(std::string_view path, FileKind kind) {
+  FURROW_ASSIGN_OR_RETURN(FileRef file,
+                          names_.CreateFile(path, kind, [this](const FileRef& made) { table_.Insert(made); }));
+  return MakeWriter(std::move(file), path);
+}
+
+Result<OpenedWriter> FileStore::OpenForAppend(std::string_view path) {
+  FURROW_RETURN_IF_ERROR(engine_->log->writable());
+  Result<FileRef> file = names_.OpenFile(path);
+  if (file.status().code() == StatusCode::kNotFound) return Create(path, KindOfName(path));
+  if (!file.ok()) return file.status();
+  return MakeWriter(std::move(file).value(), path);
+}
+
+Result<OpenedWriter> FileStore::Reuse(std::string_view path, std::string_view old_path) {
+  // The rename is the atomic step; old bytes are of no use on zones, so the file is then replaced.
+  FURROW_RETURN_IF_ERROR(names_.Rename(old_path, path));
+  return Create(path, KindOfName(path));
+}
+
+Result<FileHandle> FileStore::OpenForRead(std::string_view path) {
+  FURROW_ASSIGN_OR_RETURN(FileRef file, names_.OpenFile(path));
+  return FileHandle(this, std::move(file));
+}
+
+Status FileStore::TruncateFile(std::string_view path, uint64_t size) {
+  FURROW_ASSIGN_OR_RETURN(const NameEntry entry, names_.Lookup(path));
+  FURROW_ASSIGN_OR_RETURN(OpenedWriter opened, OpenForAppend(path));
+  FURROW_RETURN_IF_ERROR(opened.writer->Truncate(size));
+  return opened.writer->Close();
+}
+
+Status FileStore::SyncNames() { return engine_->log->SyncAll(); }
+
+// --- closing and freeing ------------------------------------------------------------------
+
+void FileStore::ReleaseHandle(const FileRef& file) {
+  if (file->handles.fetch_sub(1) == 1 && file->links == 0) FreeLater(file);
+}
+
+void FileStore::FreeLater(const FileRef& file) {
+  {
+    MutexLock lock(queue_mu_);
+    to_free_.push_back(file);
+  }
+  if (recorder_) recorder_->Kick();
+}
+
+void FileStore::RecordLater(FileRef file) {
+  {
+    MutexLock lock(queue_mu_);
+    to_record_.push_back(std::move(file));
+  }
+  if (recorder_) recorder_->Kick();
+}
+
+void FileStore::MaybeFree(const FileRef& file) {
+  if (file->links != 0 || file->handles != 0 || file->freed.exchange(true)) return;
+  table_.Erase(file->id);
+  std::shared_ptr<StreamState> stream;
+  {
+    ReaderLock lock(file->mu);
+    if (file->open) stream = file->open->stream;
+  }
+  if (stream) stream->Abandon();
+  std::vector<FreedBytes> freed;
+  {
+    WriterLock lock(file->mu);
+    file->extents.Clear(&freed);
+    if (file->open) {
+      for (const Extent& extent : file->open->unrecorded) {
+        freed.push_back({extent.zone, ExtentFootprint(extent, engine_->block_size())});
+      }
+      if (file->open->pending) {
+        engine_->counters->absorbed_bytes += file->open->pending->size();
+        engine_->counters->staged_bytes -= static_cast<int64_t>(file->open->pending->size());
+      }
+      file->open.reset();
+    }
+  }
+  engine_->SubLive(freed);
+}
+
+Status FileStore::SettleQueued() {
+  std::vector<FileRef> to_free;
+  std::vector<FileRef> to_record;
+  {
+    MutexLock lock(queue_mu_);
+    to_free.swap(to_free_);
+    to_record.swap(to_record_);
+  }
+  for (const FileRef& file : to_free) MaybeFree(file);
+  for (const FileRef& file : to_record) {
+    if (file->links == 0) continue;  // nobody can ask for it after a restart
+    const Status status = RecordBulkFile(*engine_, file);
+    if (status.ok()) continue;
+    MutexLock lock(queue_mu_);
+    if (record_error_.ok()) {
+      record_error_ = status.WithContext("file " + std::to_string(file->id.value()) + " was closed without a sync");
+    }
+  }
+  MutexLock lock(queue_mu_);
+  return record_error_;
+}
+
+// --- checkpoint ---------------------------------------------------------------------------
+
+Status FileStore::EmitFiles(const std::function<Status(const CheckpointObject&)>& emit) const {
+  for (const FileRef& file : table_.All()) {
+    if (file->links == 0) continue;
+    FileObject object;
+    {
+      ReaderLock lock(file->mu);
+      object.file = file->id;
+      object.sequence = Sequence(file->sequence);
+      object.kind = file->kind;
+      object.lifetime = file->lifetime;
+      object.size = file->recorded_size;
+      object.durable_size = file->recorded_size;
+      object.mtime_seconds = file->mtime_seconds;
+      object.incarnation = file->incarnation;
+      object.closed = file->closed;
+      object.damaged = file->damaged;
+      object.creation_directory = file->creation_directory;
+      if (file->content && file->extents.empty()) {
+        object.kind = FileKind::kSmall;  // also while it is turning into a bulk file
+        object.content = *file->content;
+        object.size = object.content.size();
+      }
+      object.extents.reserve(file->extents.count());
+      for (size_t i = 0; i < file->extents.count(); ++i) {
+        const Extent& extent = file->extents.at(i);
+        if (extent.file_offset.value() < file->recorded_size) object.extents.push_back(extent);
+      }
+    }
+    FURROW_RETURN_IF_ERROR(emit(object));
+  }
+  return Status::Ok();
+}
+
+Status FileStore::EmitObjects(const std::function<Status(const CheckpointObject&)>& emit) {
+  // Sequence 0: every zone record behind the checkpoint's start is applied over these.
+  for (const PersistedZone& zone : engine_->zones->Persisted()) {
+    FURROW_RETURN_IF_ERROR(emit(ZoneObject{Sequence(0), zone}));
+  }
+  FURROW_RETURN_IF_ERROR(names_.EmitDirectories(emit));
+  FURROW_RETURN_IF_ERROR(EmitFiles(emit));
+  return emit(GlobalObject{FileId(next_id_), CurrentTotals()});
+}
+
+Totals FileStore::CurrentTotals() {
+  const DeviceCounters device = engine_->device->counters();
+  const ZoneCounters zones = engine_->zones->counters();
+  const FileCounters& files = *engine_->counters;
+  Totals t = totals_base_;
+  t.host_bytes_written += files.host_bytes;
+  t.absorbed_bytes += files.absorbed_bytes;
+  t.device_bytes_written += device.bytes_written + device.finish_padding_bytes;
+  t.padding_bytes_written += files.padding_bytes;
+  t.sync_padding_bytes += files.sync_padding_bytes;
+  t.metadata_bytes_written +=
+      engine_->log->counters().total_bytes() + zones.header_bytes + files.frame_overhead_bytes + files.summary_bytes;
+  t.finish_padding_bytes += device.finish_padding_bytes;
+  t.sync_frames += files.sync_frames;
+  t.zone_resets += zones.resets;
+  return t;
+}
+
+uint64_t FileStore::MemoryBytes() const {
+  uint64_t bytes = table_.MemoryBytes();
+  for (const FileRef& file : table_.All()) bytes += file->MemoryBytes();
+  return bytes;
+}
+
+}  // namespace furrow

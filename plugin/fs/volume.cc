@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/fs/volume.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "plugin/file/drainer.h"
+#include "plugin/file/frame.h"
+#include "plugin/file/stream_state.h"
+#include "plugin/file/summary.h"
+#include "plugin/fs/mount_registry.h"
+#include "util/coding.h"
+
+namespace furrow {
+namespace {
+
+constexpr std::chrono::seconds kMaxPendingAge{30};  // as the page cache's
+
+uint64_t DefaultBufferBytes() {
+  const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return std::min<uint64_t>(256ull << 20, memory / 16);
+}
+
+}  // namespace
+
+Volume::Volume(Private, std::unique_ptr<ZonedDevice> device, const MountOptions& options, Logger* logger, Clock* clock)
+    : options_(options),
+      logger_(logger),
+      clock_(clock),
+      name_(device->name()),
+      read_only_(options.read_only),
+      device_(std::move(device)) {
+  pool_ = std::make_unique<ChunkPool>(options.buffer_bytes ? options.buffer_bytes : DefaultBufferBytes());
+  log_ = std::make_unique<MetadataLog>(
+      device_.get(), MetadataLogOptions{.clock = clock_, .logger = logger_, .checkpoint_bytes = options.checkpoint_bytes});
+  engine_.device = device_.get();
+  engine_.log = log_.get();
+  engine_.clock = clock_;
+  engine_.logger = logger_;
+  engine_.counters = &counters_;
+  engine_.pool = pool_.get();
+}
+
+Volume::~Volume() {
+  const Status status = Unmount();
+  if (!status.ok()) logger_->Error("unmount of " + name_ + ": " + status.message());
+  files_.reset();
+  drainer_.reset();
+  log_.reset();
+  zones_.reset();
+  device_.reset();  // gives the mount lock back, before the registry lets anybody mount again
+  if (!registry_key_.empty()) MountRegistry::Instance().Forget(registry_key_);
+}
+
+// --- mount --------------------------------------------------------------------------------
+
+Status Volume::DoMount() {
+  FURROW_RETURN_IF_ERROR(ZoneManager::CheckLimits(device_->geometry()).WithContext(name_));
+  FURROW_RETURN_IF_ERROR(ReplayAndLoad());
+  std::vector<FileRef> recovered;
+  FURROW_RETURN_IF_ERROR(RecoverStreamFiles(&recovered));
+  files_->AccountLiveAtMount();
+  log_->AccountJournalZones(zones_.get());
+  zones_->FinishLoad(read_only_);
+  if (!read_only_) FURROW_RETURN_IF_ERROR(StartWriting(recovered));
+  LogMountLine();
+  MutexLock lock(mu_);
+  mounted_ = true;
+  return Status::Ok();
+}
+
+Status Volume::ReplayAndLoad() {
+  FURROW_ASSIGN_OR_RETURN(superblock_, log_->ReadSuperblock());
+  engine_.fs_uuid = superblock_.uuid;
+  zones_ = std::make_unique<ZoneManager>(
+      device_.get(), log_.get(), ZoneManagerOptions{.fs_uuid = superblock_.uuid, .clock = clock_, .logger = logger_});
+  engine_.zones = zones_.get();
+  drainer_ = std::make_unique<Drainer>(&engine_, kMaxPendingAge);
+  engine_.drainer = drainer_.get();
+  files_ = std::make_unique<FileStore>(&engine_);
+
+  FURROW_ASSIGN_OR_RETURN(replay_, log_->Replay(files_->replay_sink()));
+  FURROW_RETURN_IF_ERROR(zones_->Load(files_->ReplayedZones(), !read_only_));
+  Totals totals = files_->ReplayedTotals();
+  totals.device_bytes_written += replay_.bytes_after_totals;
+  totals.metadata_bytes_written += replay_.bytes_after_totals;
+  files_->SetTotalsBase(totals);
+  return files_->FinishReplay(superblock_.mount_epoch + 1);
+}
+
+// A zone that the journal calls empty, but that is written behind a damaged header: is there
+// anything valid of its present generation in it?
+Status Volume::ResolveUnknownZones() {
+  const uint32_t block = device_->geometry().block_size;
+  const uint64_t fs_tag = DecodeFixed64(reinterpret_cast<const char*>(superblock_.uuid.data()));
+  AlignedBuffer buffer(kSummaryBytes);
+  for (const ZoneId zone : zones_->UnknownZones()) {
+    const ZoneSnapshot state = zones_->Zone(zone);
+    bool evidence = false;
+    for (uint64_t at = 0; at < state.write_pointer_bytes && !evidence; at += block) {
+      const size_t n = std::min<uint64_t>(kSummaryBytes, state.write_pointer_bytes - at);
+      if (!device_->Read(zone, ZoneOffset(at), n, buffer.data()).ok()) {
+        evidence = true;  // unreadable: it may hold anything
+        break;
+      }
+      const Result<DecodedFrame> frame = DecodeFrameHeader(Bytes(buffer.data(), n));
+      evidence = frame.ok() && frame->header.fs_tag == fs_tag && frame->header.zone == zone &&
+                 frame->header.generation == state.generation;
+      if (!evidence && n == kSummaryBytes) {
+        const Result<Summary> summary = DecodeSummary(Bytes(buffer.data(), n));
+        evidence = summary.ok() && summary->fs_uuid == superblock_.uuid && summary->zone == zone &&
+                   summary->generation == state.generation;
+      }
+    }
+    FURROW_RETURN_IF_ERROR(zones_->ResolveUnknown(zone, evidence));
+  }
+  return Status::Ok();
+}
+
+Status Volume::RecoverStreamFiles(std::vector<FileRef>* changed) {
+  FURROW_RETURN_IF_ERROR(ResolveUnknownZones());
+  FURROW_ASSIGN_OR_RETURN(
+      recovery_, RecoverStreams(
+                     engine_, zones_->StreamZones(), [this](FileId id) { return files_->FindFile(id); }, changed));
+  for (const FileId id : recovery_.damaged) {
+    logger_->Error("file " + std::to_string(id.value()) + " on " + name_ +
+                   " has lost bytes that were durable; reads past them return Corruption. Run 'furrow check'");
+  }
+  return Status::Ok();
+}
+
+Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
+  // What a crash left in the host's or the drive's cache must not be stated as durable before it is.
+  std::vector<ZoneId> walked;
+  for (const PersistedZone& zone : zones_->StreamZones()) walked.push_back(zone.zone);
+  if (!walked.empty()) FURROW_RETURN_IF_ERROR(device_->Flush(walked));
+  FURROW_RETURN_IF_ERROR(log_->StartWriting(zones_.get(), files_.get()));
+  for (const FileRef& file : recovered) {
+    WriterLock lock(file->mu);
+    StreamProgressRecord record;
+    record.file = file->id;
+    record.size = file->size;
+    record.durable_size = file->size;
+    record.mtime_seconds = file->mtime_seconds;
+    record.incarnation = file->incarnation;
+    record.closed = true;
+    record.damaged = file->damaged;
+    for (size_t i = 0; i < file->extents.count(); ++i) record.added.push_back(file->extents.at(i));
+    file->closed = true;
+    file->recorded_size = file->size;
+    file->Depend(log_->Append(record));
+  }
+  FURROW_RETURN_IF_ERROR(log_->SyncAll());
+  zones_->Start();
+  drainer_->Start();
+  files_->Start();
+  return Status::Ok();
+}
+
+void Volume::LogMountLine() const {
+  std::string line = "mounted " + name_ + (read_only_ ? " read-only" : "") + ", epoch " +
+                     std::to_string(superblock_.mount_epoch + (read_only_ ? 0 : 1)) + ": " +
+                     std::to_string(files_->table().count()) + " files; a sync is durable (" +
+                     (device_->geometry().volatile_cache ? "flush or FUA" : "no volatile cache") +
+                     "); unsynced bytes of WALs are held in this process and end with it";
+  if (replay_.torn_tail) line += "; the journal's unacknowledged tail was dropped: " + replay_.torn_detail;
+  if (recovery_.bytes_recovered) {
+    line += "; " + std::to_string(recovery_.bytes_recovered) + " bytes of streams recovered from frames";
+  }
+  logger_->Info(line);
+}
+
+// --- unmount ------------------------------------------------------------------------------
+
+Status Volume::Unmount() {
+  {
+    MutexLock lock(mu_);
+    if (!mounted_) return unmount_status_;
+    mounted_ = false;
+  }
+  const Status status = UnmountOnce();
+  MutexLock lock(mu_);
+  unmount_status_ = status;
+  return status;
+}
+
+Status Volume::UnmountOnce() {
+  if (read_only_) return Status::Ok();
+  Status first;
+  const auto keep = [&first](const Status& status) {
+    if (first.ok()) first = status;
+  };
+  // Files first, then what frees zones, then the journal that everything before has written to.
+  keep(drainer_->Stop());
+  keep(files_->Stop());
+  keep(log_->SyncAll());
+  zones_->Stop();
+  keep(log_->StopWriting());
+  return first;
+}
+
+Status Volume::CheckWritable() const {
+  if (read_only_) return Status::ReadOnly(name_ + " is mounted read-only");
+  return log_->writable();
+}
+
+Status Volume::SyncAll() {
+  if (read_only_) return Status::Ok();
+  FURROW_RETURN_IF_ERROR(drainer_->DrainAll());
+  FURROW_RETURN_IF_ERROR(files_->SettleQueued());
+  return log_->SyncAll();
+}
+
+// --- LOCK files ---------------------------------------------------------------------------
+
+Status Volume::LockFile(const std::string& path) {
+  FURROW_RETURN_IF_ERROR(CheckWritable());
+  FURROW_ASSIGN_OR_RETURN(const std::vector<std::string> parts, SplitPath(path));
+  std::string key;
+  for (const std::string& part : parts) key += "/" + part;
+  MutexLock lock(mu_);
+  if (std::find(locks_.begin(), locks_.end(), key) != locks_.end()) {
+    return Status::Busy("lock hold by current process: " + path + ": close the database that has it open");
+  }
+  if (!files_->names().Lookup(path).ok()) {
+    FURROW_ASSIGN_OR_RETURN(OpenedWriter made, files_->Create(path, FileKind::kSmall));
+    FURROW_RETURN_IF_ERROR(made.writer->Close());
+  }
+  locks_.push_back(key);
+  return Status::Ok();
+}
+
+Status Volume::UnlockFile(const std::string& path) {
+  FURROW_ASSIGN_OR_RETURN(const std::vector<std::string> parts, SplitPath(path));
+  std::string key;
+  for (const std::string& part : parts) key += "/" + part;
+  bool last = false;
+  {
+    MutexLock lock(mu_);
+    const auto it = std::find(locks_.begin(), locks_.end(), key);
+    if (it == locks_.end()) return Status::NotFound("'" + path + "' is not locked");
+    locks_.erase(it);
+    last = locks_.empty();
+  }
+  return last ? SyncAll() : Status::Ok();
+}
+
+uint64_t Volume::FreeBytes() const { return zones_->Space().writable_bytes; }
+
+}  // namespace furrow

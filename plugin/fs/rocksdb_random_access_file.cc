@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/fs/rocksdb_random_access_file.h"
+
+#include <utility>
+#include <vector>
+
+#include "plugin/file/file_reader.h"
+#include "plugin/fs/rocksdb_status.h"
+#include "plugin/fs/rocksdb_unique_id.h"
+
+namespace furrow {
+namespace {
+
+rdb::IOStatus NeedsBuffer() {
+  return rdb::IOStatus::NotSupported(
+      "read without a buffer: Furrow cannot map files; unset allow_mmap_reads, and use a "
+      "table format that does not need it");
+}
+
+}  // namespace
+
+FurrowRandomAccessFile::FurrowRandomAccessFile(std::shared_ptr<Volume> volume, FileHandle handle,
+                                               const rdb::FileOptions& options)
+    : volume_(std::move(volume)),
+      handle_(std::move(handle)),
+      direct_(options.use_direct_reads),
+      alignment_(volume_->engine().block_size()) {}
+
+rdb::IOStatus FurrowRandomAccessFile::Read(uint64_t offset, size_t n, const rdb::IOOptions&, rdb::Slice* result,
+                                           char* scratch, rdb::IODebugContext*) const {
+  *result = rdb::Slice(scratch, 0);
+  if (n == 0) return rdb::IOStatus::OK();
+  if (scratch == nullptr) return NeedsBuffer();
+  return Guarded([&] {
+    const Result<size_t> got = ReadFile(volume_->engine(), handle_.file(), FileOffset(offset), n, scratch);
+    if (got.ok()) *result = rdb::Slice(scratch, *got);
+    return ToIOStatus(got.status());
+  });
+}
+
+rdb::IOStatus FurrowRandomAccessFile::MultiRead(rdb::FSReadRequest* requests, size_t count, const rdb::IOOptions&,
+                                                rdb::IODebugContext*) {
+  return Guarded([&] {
+    std::vector<FileRead> reads(count);
+    for (size_t i = 0; i < count; ++i) {
+      if (requests[i].scratch == nullptr && requests[i].len > 0) return NeedsBuffer();
+      reads[i].offset = FileOffset(requests[i].offset);
+      reads[i].length = requests[i].len;
+      reads[i].destination = requests[i].scratch;
+    }
+    ReadMany(volume_->engine(), handle_.file(), reads);
+    for (size_t i = 0; i < count; ++i) {
+      requests[i].status = ToIOStatus(reads[i].status);
+      requests[i].result = rdb::Slice(requests[i].scratch, reads[i].status.ok() ? reads[i].got : 0);
+    }
+    return rdb::IOStatus::OK();
+  });
+}
+
+size_t FurrowRandomAccessFile::GetUniqueId(char* id, size_t max_size) const {
+  return WriteUniqueId(*volume_, handle_.file()->id, id, max_size);
+}
+
+uint64_t FurrowRandomAccessFile::CurrentSize() const { return handle_.file()->size.load(std::memory_order_acquire); }
+
+}  // namespace furrow

@@ -109,7 +109,11 @@ class MetadataLog final : public ZoneJournal {
   // with the place and "run furrow check". The log itself is not changed.
   Result<ReplayReport> Replay(ReplaySink* sink);
 
-  // Read-write: attaches the zone manager (after its Load) and the source, makes the journal fit to be
+  // Tells `zones` which bytes of which zones the journal refers to. Between its Load and its FinishLoad, at every
+  // mount, read-only ones too. From Replay on Append works (memory only), so Load and FinishLoad may note zones.
+  void AccountJournalZones(ZoneManager* zones);
+
+  // Read-write: attaches the zone manager (after its FinishLoad, before its Start) and the source, makes the journal fit to be
   // appended to (a fresh zone if the tail is torn), records the new mount epoch, starts the background thread.
   Status StartWriting(ZoneManager* zones, CheckpointSource* source);
   // Final totals, sync, superblock with the clean flag; stops the thread. Idempotent. After

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/meta/journal_chain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "util/crash_point.h"
+
+namespace furrow {
+namespace {
+
+ZoneRequest JournalRequest(uint64_t need) {
+  ZoneRequest request;
+  request.key.role = ZoneRole::kJournal;
+  request.need = need;
+  return request;
+}
+
+}  // namespace
+
+JournalChain::JournalChain(ZonedDevice* device, Logger* logger)
+    : device_(device), store_(device, logger) {}
+
+Result<Superblock> JournalChain::Read() {
+  MutexLock append(update_mu_);
+  FURROW_ASSIGN_OR_RETURN(Superblock found, store_.ReadNewest());
+  FURROW_RETURN_IF_ERROR(CheckReadable(found, device_->name()));
+  FURROW_RETURN_IF_ERROR(CheckGeometry(found, device_->geometry(), device_->name()));
+  last_sequence_ = found.sequence;
+  MutexLock lock(mu_);
+  current_ = found;
+  ranges_.clear();
+  for (const JournalZone& z : found.journal_zones) ranges_.push_back({z, device_->geometry().block_size, 0});
+  ranges_.front().from = found.start.offset.value();
+  return found;
+}
+
+void JournalChain::Adopt(const JournalReader& reader) {
+  MutexLock lock(mu_);
+  for (size_t i = 0; i < ranges_.size(); ++i) ranges_[i].live = reader.valid_bytes()[i];
+  durable_group_.store(reader.end().next_group - 1, std::memory_order_relaxed);
+}
+
+void JournalChain::AccountZones(ZoneManager* zones) {
+  MutexLock lock(mu_);
+  for (const LiveRange& r : ranges_) {
+    if (r.live > 0) zones->AddLiveAtMount(r.zone.zone, r.live);
+  }
+}
+
+Superblock JournalChain::current() const {
+  MutexLock lock(mu_);
+  return current_;
+}
+
+size_t JournalChain::zone_count() const {
+  MutexLock lock(mu_);
+  return ranges_.size();
+}
+
+JournalChain::LiveRange* JournalChain::FindLocked(const JournalZone& zone) {
+  const auto it = std::find_if(ranges_.begin(), ranges_.end(), [&zone](const LiveRange& r) { return r.zone == zone; });
+  return it == ranges_.end() ? nullptr : &*it;
+}
+
+Status JournalChain::Update(const std::function<void(Superblock*)>& change) {
+  MutexLock append(update_mu_);
+  Superblock next = current();
+  change(&next);
+  if (next.journal_zones.size() > kMaxJournalZones) {
+    return Status::NoSpace(device_->name() + ": the journal takes " + std::to_string(next.journal_zones.size()) +
+                           " zones, more than a superblock can list: the zones are too small for this many files");
+  }
+  next.sequence = ++last_sequence_;
+  next.durable_group = durable_group_.load(std::memory_order_relaxed);
+  FURROW_CRASH_POINT("superblock.before");
+  const Status s = store_.Write(next);
+  superblock_bytes_.store(store_.bytes_written(), std::memory_order_relaxed);
+  superblocks_.store(store_.writes(), std::memory_order_relaxed);
+  FURROW_RETURN_IF_ERROR(s);
+  FURROW_CRASH_POINT("superblock.durable");
+  MutexLock lock(mu_);
+  current_ = std::move(next);
+  // The ranges follow the list.
+  std::vector<LiveRange> ranges;
+  for (const JournalZone& z : current_.journal_zones) {
+    const LiveRange* known = FindLocked(z);
+    ranges.push_back(known ? *known : LiveRange{z, device_->geometry().block_size, 0});
+  }
+  ranges_ = std::move(ranges);
+  return Status::Ok();
+}
+
+Result<ZoneHold> JournalChain::SelectFresh() {
+  // Only an empty zone has this much room: a zone with a torn tail is never written behind it.
+  const DeviceGeometry& g = device_->geometry();
+  FURROW_ASSIGN_OR_RETURN(ZoneHold hold, zones_->SelectZone(JournalRequest(g.zone_capacity - g.block_size)));
+  if (hold->write_pointer().value() != 0) {
+    return Status::IoError(device_->name() + " zone " + std::to_string(hold->zone().value()) +
+                           ": selected as a fresh journal zone, but it is not empty");
+  }
+  return hold;
+}
+
+Result<ZoneHold> JournalChain::SelectAndList() {
+  FURROW_ASSIGN_OR_RETURN(ZoneHold hold, SelectFresh());
+  const JournalZone zone{hold->zone(), hold->generation()};
+  FURROW_RETURN_IF_ERROR(Update([&zone](Superblock* s) { s->journal_zones.push_back(zone); }));
+  FURROW_CRASH_POINT("journal.zone.listed");
+  return hold;
+}
+
+Result<ZoneHold> JournalChain::TakeNext() {
+  {
+    MutexLock lock(mu_);
+    while (preparing_) prepared_changed_.Wait(mu_);
+    has_prepared_.store(false, std::memory_order_relaxed);
+    if (prepared_) return std::move(prepared_);
+    preparing_ = true;
+  }
+  Result<ZoneHold> hold = SelectAndList();
+  MutexLock lock(mu_);
+  preparing_ = false;
+  prepared_changed_.NotifyAll();
+  return hold;
+}
+
+Status JournalChain::PrepareNext() {
+  {
+    MutexLock lock(mu_);
+    if (preparing_ || prepared_) return Status::Ok();
+    preparing_ = true;
+  }
+  Result<ZoneHold> hold = SelectAndList();
+  MutexLock lock(mu_);
+  preparing_ = false;
+  has_prepared_.store(hold.ok(), std::memory_order_relaxed);
+  if (hold.ok()) prepared_ = std::move(hold).value();
+  prepared_changed_.NotifyAll();
+  return hold.status();
+}
+
+void JournalChain::NoteGroup(const JournalZone& zone, uint64_t number, uint64_t bytes) {
+  durable_group_.store(number, std::memory_order_relaxed);
+  MutexLock lock(mu_);
+  if (LiveRange* r = FindLocked(zone)) r->live += bytes;
+}
+
+Result<ZoneHold> JournalChain::Reclaim(const JournalEnd& end) {
+  const JournalZone zone = current().journal_zones[end.zone_index];
+  const uint64_t block = device_->geometry().block_size;
+  if (end.torn || end.offset.value() + block > device_->geometry().zone_capacity) return ZoneHold();
+  Result<ZoneHold> hold = zones_->SelectZone(JournalRequest(block));
+  // None that is begun, and none to begin: the fresh zone that is asked for next says why.
+  if (!hold.ok()) return ZoneHold();
+  const OpenZone& got = *hold->get();
+  if (got.zone() == zone.zone && got.generation() == zone.generation && got.write_pointer() == end.offset) return hold;
+  return ZoneHold();
+}
+
+Result<ZoneHold> JournalChain::Resume(ZoneManager* zones, const JournalEnd& end) {
+  zones_ = zones;
+  FURROW_RETURN_IF_ERROR(CheckWritable(current(), device_->name()));
+  std::vector<ZoneId> written;
+  std::vector<JournalZone> listed;
+  {
+    MutexLock lock(mu_);
+    for (size_t i = 0; i <= end.zone_index; ++i) {
+      if (ranges_[i].live == 0) continue;
+      written.push_back(ranges_[i].zone.zone);
+      listed.push_back(ranges_[i].zone);
+    }
+  }
+  // What replay has read may be in a volatile cache alone, if the last process died in the middle of a write.
+  FURROW_RETURN_IF_ERROR(
+      device_->Flush(written).WithContext("the journal cannot be made durable, so nothing may be built on it; mount "
+                                          "read-only and copy the files"));
+  {
+    MutexLock append(update_mu_);
+    FURROW_RETURN_IF_ERROR(store_.PrepareToWrite());
+  }
+  FURROW_ASSIGN_OR_RETURN(ZoneHold hold, Reclaim(end));
+  if (!hold) {
+    FURROW_ASSIGN_OR_RETURN(hold, SelectFresh());
+    listed.push_back({hold->zone(), hold->generation()});
+  }
+  FURROW_RETURN_IF_ERROR(Update([&listed](Superblock* s) {
+    ++s->mount_epoch;
+    s->clean = false;
+    s->journal_zones = listed;
+  }));
+  FURROW_CRASH_POINT("mount.epoch_durable");
+  return hold;
+}
+
+Status JournalChain::SwitchStart(const JournalZone& zone, const JournalStart& start) {
+  std::vector<LiveRange> dropped;
+  FURROW_RETURN_IF_ERROR(Update([&](Superblock* s) {
+    const auto first = std::find(s->journal_zones.begin(), s->journal_zones.end(), zone);
+    MutexLock lock(mu_);
+    for (auto it = s->journal_zones.begin(); it != first; ++it) dropped.push_back(*FindLocked(*it));
+    s->journal_zones.erase(s->journal_zones.begin(), first);
+    s->start = start;
+  }));
+  FURROW_CRASH_POINT("checkpoint.switched");
+  {
+    MutexLock lock(mu_);
+    LiveRange* r = FindLocked(zone);
+    const uint64_t before = start.offset.value() - r->from;
+    if (before > 0) dropped.push_back({zone, r->from, before});
+    r->from += before;
+    r->live -= before;
+  }
+  for (const LiveRange& r : dropped) {
+    if (r.live > 0) zones_->SubLive(r.zone.zone, r.live);
+  }
+  FURROW_CRASH_POINT("checkpoint.released");
+  return Status::Ok();
+}
+
+Status JournalChain::Close() {
+  ZoneHold unused;
+  std::vector<JournalZone> listed;
+  {
+    MutexLock lock(mu_);
+    unused = std::move(prepared_);
+    for (const LiveRange& r : ranges_) {
+      if (r.live > 0) listed.push_back(r.zone);
+    }
+  }
+  return Update([&listed](Superblock* s) {
+    s->clean = true;
+    s->journal_zones = listed;
+  });
+}
+
+void JournalChain::ResetStaleSuperblocks() {
+  MutexLock append(update_mu_);
+  if (store_.NeedsReset()) store_.ResetStale();
+}
+
+}  // namespace furrow

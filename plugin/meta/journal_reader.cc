@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/meta/journal_reader.h"
+
+#include <algorithm>
+
+#include "plugin/zone/zone_header.h"
+
+namespace furrow {
+namespace {
+
+constexpr uint64_t kReadAhead = 1 << 20;  // bytes
+
+}  // namespace
+
+JournalReader::JournalReader(ZonedDevice* device, const Superblock& superblock)
+    : device_(device),
+      block_size_(device->geometry().block_size),
+      uuid_hash_(UuidHash(superblock.uuid)),
+      uuid_(superblock.uuid),
+      zones_(superblock.journal_zones),
+      offset_(superblock.start.offset.value()),
+      expected_(superblock.start.group),
+      durable_at_least_(superblock.durable_group),
+      valid_bytes_(superblock.journal_zones.size(), 0) {}
+
+std::string JournalReader::Place(size_t index, uint64_t offset) const {
+  return device_->name() + " zone " + std::to_string(zones_[index].zone.value()) + " offset " + std::to_string(offset);
+}
+
+Status JournalReader::Damage(const std::string& proof) const {
+  return Status::Corruption(Place(zone_index_, offset_) + ": journal group " + std::to_string(expected_) +
+                            " is damaged or missing, but " + proof + ": run furrow check");
+}
+
+Result<const char*> JournalReader::Fetch(uint64_t offset, uint64_t n) {
+  if (offset < buffer_offset_ || offset + n > buffer_offset_ + buffer_bytes_) {
+    const uint64_t size = std::min(std::max(n, kReadAhead), limit_ - offset);
+    if (buffer_.size() < size) buffer_ = AlignedBuffer(size);
+    buffer_bytes_ = 0;
+    FURROW_RETURN_IF_ERROR(device_->Read(zones_[zone_index_].zone, ZoneOffset(offset), size, buffer_.data()));
+    buffer_offset_ = offset;
+    buffer_bytes_ = size;
+    bytes_read_ += size;
+  }
+  return static_cast<const char*>(buffer_.data() + (offset - buffer_offset_));
+}
+
+Result<bool> JournalReader::EnterZone(size_t index) {
+  zone_index_ = index;
+  buffer_bytes_ = 0;
+  FURROW_ASSIGN_OR_RETURN(const ZoneReport report, device_->ReportOne(zones_[index].zone));
+  limit_ = RoundDown(std::min(report.write_pointer.value(), report.capacity), block_size_);
+  if (report.condition == ZoneCondition::kOffline) limit_ = 0;
+  if (limit_ < block_size_) return false;
+  FURROW_ASSIGN_OR_RETURN(const char* first, Fetch(0, block_size_));
+  const Result<ZoneHeader> header = DecodeZoneHeader(Bytes(first, block_size_));
+  return header.ok() && header->fs_uuid == uuid_ && header->role == ZoneRole::kJournal &&
+         header->zone == zones_[index].zone && header->generation == zones_[index].generation;
+}
+
+Result<std::optional<JournalGroup>> JournalReader::GroupAt(uint64_t offset) {
+  std::optional<JournalGroup> none;
+  if (offset + block_size_ > limit_) return none;
+  FURROW_ASSIGN_OR_RETURN(const char* first, Fetch(offset, block_size_));
+  const std::optional<uint64_t> bytes = PeekGroupBytes(Bytes(first, block_size_), uuid_hash_, block_size_);
+  if (!bytes || *bytes > limit_ - offset) return none;
+  FURROW_ASSIGN_OR_RETURN(const char* unit, Fetch(offset, *bytes));
+  Result<JournalGroup> group = DecodeGroup(Bytes(unit, *bytes), uuid_hash_, block_size_);
+  if (group.status().code() == StatusCode::kNotSupported) return group.status().WithContext(Place(zone_index_, offset));
+  if (!group.ok() || group->header.zone != zones_[zone_index_]) return none;
+  return std::optional<JournalGroup>(*group);
+}
+
+JournalGroup JournalReader::Take(size_t index, uint64_t offset, const JournalGroup& group) {
+  group_offset_ = offset;
+  offset_ = offset + group.bytes;
+  expected_ = group.header.number + 1;
+  valid_bytes_[index] += group.bytes;
+  end_.zone_index = index;
+  end_.offset = ZoneOffset(offset_);
+  end_.next_group = expected_;
+  return group;
+}
+
+Result<std::optional<JournalGroup>> JournalReader::Next() {
+  if (done_) return std::optional<JournalGroup>();
+  if (!entered_) {
+    entered_ = true;
+    FURROW_ASSIGN_OR_RETURN(const bool ours, EnterZone(0));
+    if (!ours) return Damage("the superblock says that the current checkpoint begins in this zone");
+  }
+  FURROW_ASSIGN_OR_RETURN(const std::optional<JournalGroup> group, GroupAt(offset_));
+  if (group && group->header.number == expected_) return std::optional<JournalGroup>(Take(zone_index_, offset_, *group));
+  return Continue();
+}
+
+Status JournalReader::FindLaterInZone() {
+  // Groups are written one after the other, and none behind a failed one: whatever is valid here was sent when
+  // the missing group was durable.
+  for (uint64_t at = offset_ + block_size_; at + block_size_ <= limit_; at += block_size_) {
+    FURROW_ASSIGN_OR_RETURN(const std::optional<JournalGroup> later, GroupAt(at));
+    if (!later) continue;
+    return Damage("group " + std::to_string(later->header.number) + " at offset " + std::to_string(at) +
+                  " was written after it");
+  }
+  return Status::Ok();
+}
+
+Result<std::optional<JournalGroup>> JournalReader::Continue() {
+  FURROW_RETURN_IF_ERROR(FindLaterInZone());
+  const size_t stopped_zone = zone_index_;
+  const uint64_t stopped_offset = offset_;
+  const bool leftovers = offset_ < limit_;
+  for (size_t i = stopped_zone + 1; i < zones_.size(); ++i) {
+    FURROW_ASSIGN_OR_RETURN(const bool ours, EnterZone(i));
+    if (!ours) continue;  // listed ahead, never written
+    FURROW_ASSIGN_OR_RETURN(const std::optional<JournalGroup> group, GroupAt(block_size_));
+    if (!group) continue;  // its first write failed
+    const uint64_t number = group->header.number;
+    // One less: the write was reported as failed, was repeated here, and is whole in both places.
+    if (number == expected_ || (number + 1 == expected_ && stopped_offset > 0)) {
+      return std::optional<JournalGroup>(Take(i, block_size_, *group));
+    }
+    zone_index_ = stopped_zone;
+    offset_ = stopped_offset;
+    return Damage("group " + std::to_string(number) + " in zone " + std::to_string(zones_[i].zone.value()) +
+                  " was written after group " + std::to_string(group->header.durable) + " was durable");
+  }
+  zone_index_ = stopped_zone;
+  offset_ = stopped_offset;
+  if (end_.next_group == 0) return Damage("the superblock says that the current checkpoint begins with it");
+  if (expected_ <= durable_at_least_) {
+    return Damage("the superblock says that groups up to " + std::to_string(durable_at_least_) + " were durable");
+  }
+  end_.torn = leftovers;
+  if (leftovers) {
+    end_.torn_detail = Place(stopped_zone, stopped_offset) + ": journal group " + std::to_string(expected_) +
+                       " was never acknowledged (torn)";
+  }
+  done_ = true;
+  return std::optional<JournalGroup>();
+}
+
+}  // namespace furrow

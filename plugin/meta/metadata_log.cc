@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/meta/metadata_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plugin/meta/format.h"
+#include "plugin/meta/group_commit.h"
+#include "plugin/meta/journal_chain.h"
+#include "plugin/meta/journal_keeper.h"
+#include "plugin/meta/record_queue.h"
+#include "plugin/meta/replay.h"
+#include "util/crash_point.h"
+
+namespace furrow {
+namespace {
+
+constexpr size_t kMaxBatchBytes = 1 << 20;            // of records in one group
+constexpr uint64_t kMaxCheckpointTrigger = 32 << 20;  // bytes
+
+// Groups leave room for several in a zone, however small.
+size_t BatchBytes(const DeviceGeometry& g) { return std::min<size_t>(kMaxBatchBytes, g.zone_capacity / 8); }
+
+JournalKeeper::Options KeeperOptions(const ZonedDevice& device, const MetadataLogOptions& options) {
+  JournalKeeper::Options k;
+  k.clock = options.clock;
+  k.logger = options.logger;
+  k.sync_interval = options.sync_interval;
+  k.checkpoint_bytes = options.checkpoint_bytes != 0
+                           ? options.checkpoint_bytes
+                           : std::min(device.geometry().zone_capacity / 2, kMaxCheckpointTrigger);
+  return k;
+}
+
+SuperblockInfo InfoOf(const Superblock& s) {
+  SuperblockInfo info;
+  info.format_version = s.version;
+  info.compat_flags = s.compat_flags;
+  info.ro_compat_flags = s.ro_compat_flags;
+  info.incompat_flags = s.incompat_flags;
+  info.uuid = s.uuid;
+  info.label = s.label;
+  info.created_seconds = s.created_seconds;
+  info.superblock_sequence = s.sequence;
+  info.mount_epoch = s.mount_epoch;
+  info.clean = s.clean;
+  for (const JournalZone& z : s.journal_zones) {
+    PersistedZone& zone = info.journal_zones.emplace_back();
+    zone.zone = z.zone;
+    zone.generation = z.generation;
+    zone.role = ZoneRole::kJournal;
+  }
+  return info;
+}
+
+}  // namespace
+
+struct MetadataLog::Impl {
+  Impl(ZonedDevice* d, const MetadataLogOptions& o)
+      : device(d),
+        chain(d, o.logger),
+        queue(BatchBytes(d->geometry())),
+        commit(d, &queue, &chain, o.logger, [this] { keeper.OnGroup(); }),
+        keeper(d, &queue, &commit, &chain, KeeperOptions(*d, o)) {}
+
+  // OK while records can become durable.
+  Status CheckWriting() const {
+    if (writing.load(std::memory_order_acquire)) return commit.writable();
+    return Status::ReadOnly(device->name() + ": the journal is not open for writing");
+  }
+
+  ZonedDevice* const device;
+  JournalChain chain;
+  RecordQueue queue;
+  GroupCommit commit;
+  JournalKeeper keeper;
+
+  // Written during mount and unmount, by one thread.
+  SuperblockInfo info;
+  JournalEnd end;
+  uint64_t journal_bytes = 0;
+  uint64_t checkpoint_bytes = 0;
+  Sequence last_replayed;
+  bool replayed = false;
+  Status stop_outcome;
+  std::atomic<bool> writing{false};  // between StartWriting and StopWriting
+};
+
+MetadataLog::MetadataLog(ZonedDevice* device, const MetadataLogOptions& options)
+    : impl_(std::make_unique<Impl>(device, options)) {}
+
+MetadataLog::~MetadataLog() { impl_->keeper.Stop(); }
+
+Status MetadataLog::Format(ZonedDevice* device, const FormatOptions& options) { return FormatDevice(device, options); }
+
+Result<SuperblockInfo> MetadataLog::ReadSuperblock() {
+  FURROW_ASSIGN_OR_RETURN(const Superblock found, impl_->chain.Read());
+  impl_->info = InfoOf(found);
+  return impl_->info;
+}
+
+Result<ReplayReport> MetadataLog::Replay(ReplaySink* sink) {
+  JournalReplay replay(impl_->device, impl_->chain.current(), sink);
+  FURROW_ASSIGN_OR_RETURN(ReplayReport report, replay.Run());
+  impl_->chain.Adopt(replay.reader());
+  impl_->end = replay.reader().end();
+  impl_->journal_bytes = replay.journal_bytes();
+  impl_->checkpoint_bytes = replay.checkpoint_bytes();
+  impl_->queue.StartAfter(report.last_sequence);
+  impl_->last_replayed = report.last_sequence;
+  impl_->replayed = true;
+  return report;
+}
+
+void MetadataLog::AccountJournalZones(ZoneManager* zones) { impl_->chain.AccountZones(zones); }
+
+Status MetadataLog::StartWriting(ZoneManager* zones, CheckpointSource* source) {
+  if (!impl_->replayed) return Status::InvalidArgument(impl_->device->name() + ": StartWriting before Replay");
+  // Records may have been appended by now (zones found sealed, say); Resume adds those of the zone it selects.
+  FURROW_ASSIGN_OR_RETURN(ZoneHold zone, impl_->chain.Resume(zones, impl_->end));
+  impl_->info.mount_epoch = impl_->chain.current().mount_epoch;
+  impl_->commit.Begin(std::move(zone), impl_->info.uuid, impl_->end.next_group, impl_->last_replayed);
+  impl_->keeper.Start(source, impl_->journal_bytes, impl_->checkpoint_bytes);
+  impl_->writing.store(true, std::memory_order_release);
+  return Status::Ok();
+}
+
+Status MetadataLog::StopWriting() {
+  if (!impl_->writing.exchange(false)) return impl_->stop_outcome;
+  impl_->keeper.Stop();
+  impl_->keeper.AppendTotals();
+  Status s = impl_->commit.Sync(last_appended());
+  FURROW_CRASH_POINT("unmount.synced");
+  if (s.ok()) s = impl_->chain.Close();
+  impl_->commit.End();
+  impl_->stop_outcome = s;
+  return s;
+}
+
+Sequence MetadataLog::Append(const Record& record) { return impl_->queue.Append(record); }
+
+Status MetadataLog::Sync(Sequence upto) {
+  if (durable() >= upto) return Status::Ok();
+  FURROW_RETURN_IF_ERROR(impl_->CheckWriting());
+  return impl_->commit.Sync(upto);
+}
+
+Sequence MetadataLog::last_appended() const { return impl_->queue.last_appended(); }
+Sequence MetadataLog::durable() const { return impl_->commit.durable(); }
+Status MetadataLog::writable() const { return impl_->CheckWriting(); }
+
+Status MetadataLog::Checkpoint() {
+  FURROW_RETURN_IF_ERROR(impl_->CheckWriting());
+  return impl_->keeper.Checkpoint();
+}
+
+Status MetadataLog::CommitResets(std::span<const PersistedZone> zones) {
+  FURROW_RETURN_IF_ERROR(impl_->CheckWriting());
+  for (const PersistedZone& z : zones) Append(ZoneRecord{z});
+  FURROW_RETURN_IF_ERROR(Sync(last_appended()));
+  FURROW_CRASH_POINT("zone.resets_committed");
+  return Status::Ok();
+}
+
+void MetadataLog::NoteZone(const PersistedZone& zone) { Append(ZoneRecord{zone}); }
+
+MetadataCounters MetadataLog::counters() const {
+  const GroupCommit::Counters c = impl_->commit.counters();
+  MetadataCounters m;
+  m.records = c.records;
+  m.groups = c.groups;
+  m.group_bytes = c.group_bytes;
+  m.checkpoints = impl_->keeper.checkpoints();
+  m.checkpoint_bytes = c.checkpoint_bytes;
+  m.superblocks = impl_->chain.superblocks();
+  m.superblock_bytes = impl_->chain.superblock_bytes();
+  return m;
+}
+
+const SuperblockInfo& MetadataLog::superblock() const { return impl_->info; }
+
+}  // namespace furrow

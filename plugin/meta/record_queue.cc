@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/meta/record_queue.h"
+
+#include "util/coding.h"
+
+namespace furrow {
+
+void RecordQueue::StartAfter(Sequence last) {
+  MutexLock lock(mu_);
+  last_.store(last.value(), std::memory_order_release);
+}
+
+Sequence RecordQueue::Append(const Record& record) {
+  // Encoded outside the lock; the memory stays with the thread. Sequence numbers are implicit, so the bytes do not
+  // depend on the order that the lock decides.
+  thread_local std::string encoded;
+  encoded.clear();
+  EncodeRecord(record, &encoded);
+
+  MutexLock lock(mu_);
+  const Sequence sequence(last_.load(std::memory_order_relaxed) + 1);
+  if (batches_.empty() || batches_.back().payload.size() + encoded.size() > batch_bytes_) {
+    RecordBatch& batch = batches_.emplace_back();
+    batch.first_sequence = sequence;
+    if (!spares_.empty()) {
+      batch.payload = std::move(spares_.back());
+      spares_.pop_back();
+    }
+  }
+  PutString(&batches_.back().payload, encoded);
+  ++batches_.back().count;
+  last_.store(sequence.value(), std::memory_order_release);
+  return sequence;
+}
+
+bool RecordQueue::Pop(RecordBatch* batch) {
+  MutexLock lock(mu_);
+  if (batches_.empty()) return false;
+  *batch = std::move(batches_.front());
+  batches_.pop_front();
+  return true;
+}
+
+void RecordQueue::PutBack(RecordBatch&& batch) {
+  MutexLock lock(mu_);
+  batches_.push_front(std::move(batch));
+}
+
+void RecordQueue::Recycle(RecordBatch&& batch) {
+  batch.payload.clear();
+  MutexLock lock(mu_);
+  if (spares_.size() < kMaxSpares) spares_.push_back(std::move(batch.payload));
+}
+
+}  // namespace furrow

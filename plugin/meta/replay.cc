@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/meta/replay.h"
+
+#include <utility>
+
+#include "util/coding.h"
+
+namespace furrow {
+
+JournalReplay::JournalReplay(ZonedDevice* device, const Superblock& superblock, ReplaySink* sink)
+    : device_(device),
+      sink_(sink),
+      reader_(device, superblock),
+      assembler_(superblock.start.group, [sink](CheckpointObject&& object) { return sink->OnObject(std::move(object)); }) {
+  report_.last_sequence = superblock.start.first_sequence - 1;
+}
+
+Result<ReplayReport> JournalReplay::Run() {
+  for (;;) {
+    FURROW_ASSIGN_OR_RETURN(const std::optional<JournalGroup> group, reader_.Next());
+    if (!group) break;
+    FURROW_RETURN_IF_ERROR(TakeGroup(*group).WithContext(
+        device_->name() + " zone " + std::to_string(group->header.zone.zone.value()) + " offset " +
+        std::to_string(reader_.group_offset().value()) + ", journal group " + std::to_string(group->header.number)));
+  }
+  if (!assembler_.complete()) {
+    return Status::Corruption(device_->name() + ": the current checkpoint has no end, although the superblock says that "
+                              "it was verified: run furrow check");
+  }
+  report_.objects = assembler_.objects();
+  report_.bytes_read = reader_.bytes_read();
+  report_.torn_tail = reader_.end().torn;
+  report_.torn_detail = reader_.end().torn_detail;
+  report_.bytes_after_totals = group_bytes_ - bytes_before_totals_;
+  return report_;
+}
+
+Status JournalReplay::TakeGroup(const JournalGroup& group) {
+  const uint64_t bytes_before = group_bytes_;
+  group_bytes_ += group.bytes;
+  if (group.header.number != last_number_) ++report_.groups;
+  last_number_ = group.header.number;
+  if (group.header.kind == GroupKind::kRecords) {
+    if (assembler_.complete()) return Deliver(group.header, group.payload, bytes_before);
+    waiting_.push_back({group.header, std::string(group.payload), bytes_before});
+    return Status::Ok();
+  }
+  if (assembler_.complete()) return Status::Ok();  // a later checkpoint that never became current
+  checkpoint_bytes_ += group.bytes;
+  FURROW_RETURN_IF_ERROR(assembler_.Add(group));
+  if (!assembler_.complete()) return Status::Ok();
+  for (const Waiting& w : waiting_) FURROW_RETURN_IF_ERROR(Deliver(w.header, w.payload, w.bytes_before));
+  waiting_.clear();
+  return Status::Ok();
+}
+
+Status JournalReplay::Deliver(const GroupHeader& header, Bytes payload, uint64_t bytes_before) {
+  Decoder in(payload);
+  for (uint32_t i = 0; i < header.record_count; ++i) {
+    const Bytes encoded = in.String();
+    if (in.failed()) break;
+    FURROW_RETURN_IF_ERROR(DeliverOne(header.first_sequence + i, encoded, bytes_before));
+  }
+  if (!in.Done()) return Status::Corruption("the records do not fill the group: run furrow check");
+  return Status::Ok();
+}
+
+Status JournalReplay::DeliverOne(Sequence sequence, Bytes encoded, uint64_t bytes_before) {
+  // A group whose first write had failed may come twice, the second time with more records.
+  if (sequence <= report_.last_sequence) return Status::Ok();
+  if (sequence != report_.last_sequence + 1) {
+    return Status::Corruption("record " + std::to_string(sequence.value()) + " follows record " +
+                              std::to_string(report_.last_sequence.value()) + ": run furrow check");
+  }
+  FURROW_ASSIGN_OR_RETURN(Record record, DecodeRecord(encoded));
+  report_.last_sequence = sequence;
+  ++report_.records;
+  if (std::holds_alternative<TotalsRecord>(record)) bytes_before_totals_ = bytes_before;
+  return sink_->OnRecord(sequence, std::move(record));
+}
+
+}  // namespace furrow

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JournalReplay: feeds a sink with the current checkpoint and all records behind it. The same code
+// serves mount, fsck and the log dump. Made for one replay; one thread; blocks for the device.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugin/meta/checkpoint_coding.h"
+#include "plugin/meta/journal_reader.h"
+#include "plugin/meta/metadata_log.h"
+
+namespace furrow {
+
+class JournalReplay {
+ public:
+  JournalReplay(ZonedDevice* device, const Superblock& superblock, ReplaySink* sink);
+
+  // As MetadataLog::Replay. Call once.
+  Result<ReplayReport> Run();
+
+  // Afterwards.
+  const JournalReader& reader() const { return reader_; }
+  uint64_t checkpoint_bytes() const { return checkpoint_bytes_; }  // device bytes of the checkpoint's groups
+  uint64_t journal_bytes() const { return group_bytes_; }          // device bytes of all groups
+
+ private:
+  // A group of records that waits for the end of the checkpoint it lies in.
+  struct Waiting {
+    GroupHeader header;
+    std::string payload;
+    uint64_t bytes_before = 0;
+  };
+
+  Status TakeGroup(const JournalGroup& group);
+  Status Deliver(const GroupHeader& header, Bytes payload, uint64_t bytes_before);
+  Status DeliverOne(Sequence sequence, Bytes encoded, uint64_t bytes_before);
+
+  ZonedDevice* const device_;
+  ReplaySink* const sink_;
+  JournalReader reader_;
+  CheckpointAssembler assembler_;
+  std::vector<Waiting> waiting_;
+  ReplayReport report_;
+  uint64_t last_number_ = 0;
+  uint64_t group_bytes_ = 0;
+  uint64_t bytes_before_totals_ = 0;  // of the group with the last TotalsRecord
+  uint64_t checkpoint_bytes_ = 0;
+};
+
+}  // namespace furrow

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/meta/superblock_store.h"
+
+#include <algorithm>
+
+#include "plugin/zone/zone_header.h"
+#include "util/aligned_buffer.h"
+#include "util/crash_point.h"
+
+namespace furrow {
+namespace {
+
+constexpr uint64_t kScanWindow = 256 * 1024;  // bytes read at a time; the first nearly always suffices
+
+std::string ZoneText(const ZonedDevice& device, uint32_t index) {
+  return device.name() + " zone " + std::to_string(index) + " (superblocks)";
+}
+
+bool CanBeRead(ZoneCondition c) { return c != ZoneCondition::kOffline; }
+
+}  // namespace
+
+Result<std::optional<Superblock>> SuperblockStore::ScanBackwards(ZoneId zone, uint64_t end) {
+  const uint64_t block = device_->geometry().block_size;
+  AlignedBuffer buffer(kScanWindow + kSuperblockBytes);
+  uint64_t high = end;  // no superblock begins at or above it
+  while (high > block) {
+    const uint64_t low = high - block > kScanWindow ? high - kScanWindow : block;
+    const uint64_t n = std::min(high - low + kSuperblockBytes, end - low);
+    FURROW_RETURN_IF_ERROR(device_->Read(zone, ZoneOffset(low), n, buffer.data()));
+    for (uint64_t at = RoundDown(high - 1 - low, block) + block; at > 0;) {
+      at -= block;
+      if (at + kSuperblockBytes > n) continue;
+      Result<Superblock> found = DecodeSuperblock(Bytes(buffer.data() + at, kSuperblockBytes));
+      if (found.ok()) return std::optional<Superblock>(std::move(found).value());
+    }
+    high = low;
+  }
+  return std::optional<Superblock>();
+}
+
+Result<std::optional<Superblock>> SuperblockStore::ReadNewestOf(ZoneId zone, bool* furrow_zone) {
+  FURROW_ASSIGN_OR_RETURN(const ZoneReport report, device_->ReportOne(zone));
+  const uint64_t block = device_->geometry().block_size;
+  const uint64_t end = RoundDown(std::min(report.write_pointer.value(), report.capacity), block);
+  if (!CanBeRead(report.condition) || end < block) return std::optional<Superblock>();
+  AlignedBuffer first(block);
+  FURROW_RETURN_IF_ERROR(device_->Read(zone, ZoneOffset(0), block, first.data()));
+  const Result<ZoneHeader> header = DecodeZoneHeader(Bytes(first.data(), block));
+  if (header.ok() && header->role == ZoneRole::kSuperblock) {
+    *furrow_zone = true;
+    zones_[zone.value()].generation = header->generation;
+  }
+  return ScanBackwards(zone, end);
+}
+
+Result<Superblock> SuperblockStore::ReadNewest() {
+  std::optional<Superblock> newest;
+  bool furrow_zone = false;
+  for (uint32_t i = 0; i < 2; ++i) {
+    FURROW_ASSIGN_OR_RETURN(std::optional<Superblock> found, ReadNewestOf(ZoneId(i), &furrow_zone));
+    if (!found || (newest && newest->sequence >= found->sequence)) continue;
+    newest = std::move(found);
+    current_ = i;
+  }
+  if (newest) return *std::move(newest);
+  if (furrow_zone) {
+    return Status::Corruption(device_->name() + ": zones 0 and 1 are Furrow's, but hold no valid superblock: run furrow "
+                              "check, or make a new file system with furrow mkfs --force");
+  }
+  return Status::NotFound("no Furrow file system on " + device_->name() + "; make one with furrow mkfs");
+}
+
+void SuperblockStore::AssumeEmpty() {
+  zones_ = {};
+  current_ = 0;
+}
+
+Status SuperblockStore::LearnZone(ZoneId id) {
+  FURROW_ASSIGN_OR_RETURN(const ZoneReport report, device_->ReportOne(id));
+  Zone& zone = zones_[id.value()];
+  zone.write_pointer = report.write_pointer.value();
+  zone.open = false;
+  const bool writable = report.condition != ZoneCondition::kReadOnly && report.condition != ZoneCondition::kOffline;
+  zone.usable = writable && report.condition != ZoneCondition::kFull;
+  zone.stale = writable && id.value() != current_ && zone.write_pointer > 0;
+  return Status::Ok();
+}
+
+Status SuperblockStore::PrepareToWrite() {
+  FURROW_RETURN_IF_ERROR(LearnZone(kFirstSuperblockZone));
+  return LearnZone(kSecondSuperblockZone);
+}
+
+Status SuperblockStore::WriteTo(uint32_t index, const Superblock& superblock) {
+  Zone& zone = zones_[index];
+  const ZoneId id(index);
+  if (!zone.open) {
+    FURROW_RETURN_IF_ERROR(device_->Open(id, ZoneUse::kDurable));
+    zone.open = true;
+  }
+  std::string bytes;
+  if (zone.write_pointer == 0) {
+    ZoneHeader header;
+    header.fs_uuid = superblock.uuid;
+    header.zone = id;
+    header.generation = zone.generation;
+    header.role = ZoneRole::kSuperblock;
+    bytes = EncodeZoneHeader(header, device_->geometry().block_size);
+  }
+  bytes += EncodeSuperblock(superblock);
+  AlignedBuffer aligned(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), aligned.data());
+  const Bytes piece(aligned.data(), bytes.size());
+  FURROW_RETURN_IF_ERROR(device_->WriteDurable(id, ZoneOffset(zone.write_pointer), ConstBuffers(&piece, 1)));
+  zone.write_pointer += bytes.size();
+  bytes_written_ += bytes.size();
+  ++writes_;
+  return Status::Ok();
+}
+
+void SuperblockStore::Retire(uint32_t index, const Status& why) {
+  Zone& zone = zones_[index];
+  zone.usable = false;
+  if (!why.ok()) logger_->Warn(ZoneText(*device_, index) + " takes no more writes: " + why.ToString());
+  const Result<ZoneReport> report = device_->ReportOne(ZoneId(index));
+  if (!report.ok()) {
+    logger_->Warn(ZoneText(*device_, index) + ": cannot be asked for its state: " + report.status().ToString());
+    return;
+  }
+  zone.write_pointer = report->write_pointer.value();
+  if (!IsActive(report->condition)) return;
+  // One slot is all that superblocks have: the zone has to become inactive before the other is opened.
+  if (const Status s = device_->Finish(ZoneId(index)); !s.ok()) {
+    logger_->Warn(ZoneText(*device_, index) + ": cannot be finished and keeps a slot: " + s.ToString());
+  }
+}
+
+Status SuperblockStore::ResetZone(uint32_t index) {
+  FURROW_RETURN_IF_ERROR(device_->Reset(ZoneId(index)));
+  FURROW_CRASH_POINT("superblock.zone_reset");
+  const Generation next = std::max(zones_[0].generation, zones_[1].generation) + 1;
+  zones_[index] = Zone{};
+  zones_[index].generation = next;
+  return Status::Ok();
+}
+
+Status SuperblockStore::Write(const Superblock& superblock) {
+  Status why;
+  if (Zone& zone = zones_[current_]; zone.usable) {
+    if (zone.write_pointer + kSuperblockBytes <= device_->geometry().zone_capacity) {
+      why = WriteTo(current_, superblock);
+      if (why.ok() || why.code() == StatusCode::kNoSpace) return why;
+    }
+    Retire(current_, why);
+  }
+  const uint32_t other = 1 - current_;
+  // In order, the background has reset it long ago; after a failure or a crash it is done here.
+  if (zones_[other].write_pointer != 0 || !zones_[other].usable) {
+    FURROW_RETURN_IF_ERROR(ResetZone(other).WithContext(ZoneText(*device_, other)));
+  }
+  const Status s = WriteTo(other, superblock);
+  if (!s.ok()) {
+    if (s.code() != StatusCode::kNoSpace) Retire(other, s);
+    return s.WithContext("no superblock zone of " + device_->name() + " could be written");
+  }
+  zones_[current_].stale = true;
+  current_ = other;
+  return s;
+}
+
+bool SuperblockStore::NeedsReset() const { return zones_[1 - current_].stale; }
+
+void SuperblockStore::ResetStale() {
+  const uint32_t other = 1 - current_;
+  if (!zones_[other].stale) return;
+  if (const Status s = ResetZone(other); !s.ok()) {
+    logger_->Warn(ZoneText(*device_, other) + ": cannot be reset: " + s.ToString());
+    zones_[other].stale = false;  // Write tries once more when it needs the zone
+  }
+}
+
+}  // namespace furrow

@@ -19,9 +19,14 @@ namespace furrow {
 // the mount's background thread. Any thread; blocks.
 Status RecordBulkFile(const FileEngine& engine, const FileRef& file);
 
+// Drops all bytes of a file that has neither a name nor a handle any more: its extents die, bytes that
+// were not written yet were absorbed. Call after the record that removed its last name has its
+// sequence number. Any thread; memory only.
+void AbandonBulkFile(const FileEngine& engine, const FileRef& file);
+
 // `name`: under which the file is created, for the summaries. `finish_later` is called at a Close
 // that leaves unrecorded data, to have RecordBulkFile run in the background.
-std::unique_ptr<FileWriter> NewBulkWriter(const FileEngine* engine, FileRef file, std::string name, PlacementOwner owner,
-                                          std::function<void(FileRef)> finish_later);
+std::unique_ptr<FileWriter> NewBulkWriter(const FileEngine* engine, FileRef file, std::string name,
+                                          PlacementOwner owner, std::function<void(FileRef)> finish_later);
 
 }  // namespace furrow

@@ -15,16 +15,35 @@
 #include "plugin/meta/records.h"
 #include "util/ids.h"
 #include "util/mutex.h"
+#include "util/status.h"
 
 namespace furrow {
 
+class OpenZone;
 class StreamState;
+
+// A zone with bytes of the file that no flush has covered yet.
+struct DirtyZone {
+  std::shared_ptr<OpenZone> zone;
+  ZoneOffset upto;  // end of the file's bytes there
+};
 
 // What only a file with recent writes has.
 struct OpenState {
+  OpenState();
+  ~OpenState();
+
   // Bulk: written to the device but not yet stated in the journal, ordered, not overlapping; it
   // hides `extents` where they overlap. Streams: always empty.
   std::vector<Extent> unrecorded;
+  // Bulk: so many at the end of `unrecorded` belong to a piece that is still being written: no checksum yet.
+  size_t in_piece = 0;
+  // Bulk: the zones of `unrecorded`.
+  std::vector<DirtyZone> dirty;
+  // Bulk: bytes of `pending` that are on no device yet (the file's part of U).
+  uint64_t staged = 0;
+  // Bulk: a flush failed, so what is unrecorded counts as lost, for ever.
+  Status failed;
   // Not written yet; hides everything below. Null: none.
   std::unique_ptr<PendingBytes> pending;
   // Streams and WALs: zone, drain and sync state.
@@ -43,8 +62,8 @@ struct FileNode {
   mutable SharedMutex mu;
   FileKind kind GUARDED_BY(mu);
   LifetimeClass lifetime GUARDED_BY(mu) = LifetimeClass::kNotSet;
-  bool closed GUARDED_BY(mu) = false;    // streams: closed cleanly, as StreamProgressRecord says
-  bool damaged GUARDED_BY(mu) = false;   // reads past `size` return Corruption
+  bool closed GUARDED_BY(mu) = false;       // streams: closed cleanly, as StreamProgressRecord says
+  bool damaged GUARDED_BY(mu) = false;      // reads past `size` return Corruption
   uint32_t incarnation GUARDED_BY(mu) = 0;  // streams: truncations so far
   // Newest journal record about this file, its names included: what a sync must make durable.
   // Written under mu, or the name space's lock for records about names; only grows.

@@ -19,8 +19,8 @@ inline constexpr uint32_t kLeafBytes = 64 << 10;
 
 struct SummaryRun {
   FileOffset file_offset;
-  ZoneOffset zone_offset;       // in the zone of the summary
-  uint32_t length = 0;          // bytes as written (without block padding)
+  ZoneOffset zone_offset;        // in the zone of the summary
+  uint32_t length = 0;           // bytes as written (without block padding)
   std::vector<uint64_t> leaves;  // XXH3 of each 64 KiB from the start of the run, the last may be shorter
 };
 
@@ -30,7 +30,7 @@ struct Summary {
   Generation generation;
   FileId file;
   FileId creation_directory;
-  std::string name;  // at creation; cut at 255 bytes
+  std::string name;        // at creation; cut at 255 bytes
   uint64_t file_size = 0;  // when the summary was written
   std::vector<SummaryRun> runs;
 };

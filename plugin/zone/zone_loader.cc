@@ -72,9 +72,9 @@ bool ZoneLoader::AdoptReportLocked(const ZoneReport& r) {
 
 void ZoneLoader::AdoptUsedLocked(ZoneId z) {
   ZoneEntry& s = core_->table.at(z);
-  // Nothing is appended behind the journal's last group, which may be torn: a mount goes on in a fresh zone.
-  // A zone whose bytes are gone takes no new ones either, so that what is missing stays missing.
-  if (s.role == ZoneRole::kJournal || s.write_pointer == 0) s.retired = true;
+  // A zone whose bytes are gone takes no new ones, so that what is missing stays missing. (Journal zones can be had
+  // again: the journal itself sees to it that nothing is appended behind a torn group.)
+  if (s.write_pointer == 0) s.retired = true;
   if (s.closed_to_writes()) return;
   ZoneHeader header;
   header.fs_uuid = core_->options.fs_uuid;

@@ -13,20 +13,27 @@
 
 namespace furrow {
 
+// Device bytes of the largest frame, header and padding included.
+inline constexpr uint32_t kMaxFrameBytes = 1 << 20;
+inline constexpr uint32_t kMaxFramePayload = kMaxFrameBytes - kFrameHeaderBytes - kFrameTrailerBytes;
+
 struct FrameHeader {
-  uint64_t fs_tag = 0;         // first 8 bytes of the file system's uuid
+  uint64_t fs_tag = 0;  // first 8 bytes of the file system's uuid
   ZoneId zone;
-  Generation generation;       // of the zone
+  Generation generation;  // of the zone
   FileId file;
-  FileOffset file_offset;      // of the first payload byte
-  uint64_t durable_upto = 0;   // bytes of this file known durable when the frame was sent
-  uint32_t length = 0;         // payload bytes
-  uint32_t incarnation = 0;    // truncations of the file so far
+  FileOffset file_offset;     // of the first payload byte
+  uint64_t durable_upto = 0;  // bytes of this file known durable when the frame was sent
+  uint32_t length = 0;        // payload bytes
+  uint32_t incarnation = 0;   // truncations of the file so far
 };
 
 using FrameHeaderBytes = std::array<char, kFrameHeaderBytes>;
-// The checksum covers header and payload.
+uint64_t FrameTag(const Uuid& fs_uuid);
+// Precondition: 1 <= header.length <= kMaxFramePayload, the size of `payload`. The checksum covers header and payload.
 FrameHeaderBytes EncodeFrameHeader(const FrameHeader& header, ConstBuffers payload);
+// The checksum in an encoded header: the `checksum` of the frame's extent.
+uint64_t StatedChecksum(const FrameHeaderBytes& bytes);
 
 struct DecodedFrame {
   FrameHeader header;

@@ -9,6 +9,7 @@
 // the process) takes this place later.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -34,16 +35,16 @@ class ChunkPool {
   // Frees idle chunks beyond `keep` of them.
   void Trim(size_t keep) EXCLUDES(mu_);
 
-  uint64_t used_bytes() const EXCLUDES(mu_);    // handed out
+  uint64_t used_bytes() const;                  // handed out; no lock
   uint64_t memory_bytes() const EXCLUDES(mu_);  // handed out and idle
-  bool pressure() const EXCLUDES(mu_);
+  bool pressure() const;                        // no lock
   uint64_t soft_limit() const { return soft_limit_; }
 
  private:
   const uint64_t soft_limit_;  // bytes
   mutable Mutex mu_;
-  std::vector<std::unique_ptr<char[]>> idle_ GUARDED_BY(mu_);
-  uint64_t out_ GUARDED_BY(mu_) = 0;  // chunks
+  std::vector<std::unique_ptr<char[]>> idle_ GUARDED_BY(mu_);  // last given, first taken
+  std::atomic<uint64_t> out_{0};  // chunks; asked at appends, so without the lock
 };
 
 class PendingBytes {
@@ -57,6 +58,7 @@ class PendingBytes {
   uint64_t size() const { return end_ - begin_; }
   bool empty() const { return begin_ == end_; }
 
+  // Takes no memory but whole chunks of the pool.
   void Append(Bytes data);
   // Replaces bytes; [at, at + data.size()) lies within [begin, end).
   void Overwrite(FileOffset at, Bytes data);
@@ -70,6 +72,11 @@ class PendingBytes {
   void Views(FileOffset from, FileOffset to, std::vector<Bytes>* out) const;
 
  private:
+  // Gives back the chunks behind the last byte; all of them when there is none.
+  void ReleaseUnused();
+  template <typename Visit>
+  void ForEachPiece(FileOffset from, FileOffset to, const Visit& visit) const;
+
   ChunkPool* const pool_;
   std::deque<std::unique_ptr<char[]>> chunks_;
   FileOffset begin_;

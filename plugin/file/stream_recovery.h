@@ -24,7 +24,9 @@ struct StreamRecoveryReport {
 // `find` gives the node of a file id, or null (deleted: its frames are stale). Each file takes
 // the contiguous run of frames of its current incarnation behind what it has; a gap below an offset that a
 // later valid frame or the journal states as durable marks the file damaged, otherwise the file ends there.
-// Live bytes are *not* accounted here. `changed` receives the files that gained frames. Blocks; IoError only
+// Every file that had frames here counts as closed afterwards: what lies behind its end is settled.
+// Live bytes are *not* accounted here. `changed` receives the files that gained frames or turned out damaged: the
+// mount flushes their zones and states them in the journal. Blocks; IoError only
 // when a whole zone cannot be read (other read errors count as bad blocks).
 Result<StreamRecoveryReport> RecoverStreams(const FileEngine& engine, const std::vector<PersistedZone>& zones,
                                             const std::function<FileRef(FileId)>& find, std::vector<FileRef>* changed);

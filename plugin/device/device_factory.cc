@@ -5,8 +5,12 @@
 #include <system_error>
 
 #include "plugin/device/mem_device.h"
+#ifdef FURROW_HAVE_ZBD
+#include "plugin/device/zbd_device.h"
+#endif
 #include "plugin/device/zone_file_device.h"
 #include "plugin/device/zone_file_layout.h"
+#include "plugin/device/zonefs_device.h"
 
 namespace furrow {
 namespace {

@@ -43,4 +43,12 @@ Result<HostLock> HostLock::Acquire(int directory, const std::string& name, const
   return HostLock(std::move(fd));
 }
 
+Result<HostLock> HostLock::AcquireDirectory(int directory, const std::string& device) {
+  UniqueFd fd = OpenAt(directory, ".", O_RDONLY | O_DIRECTORY);
+  if (!fd.valid()) return Status::FromErrno(errno, device + ": open the directory to lock it");
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return HostLock(std::move(fd));
+  if (errno != EWOULDBLOCK) return Status::FromErrno(errno, device + ": lock");
+  return Status::Busy(device + " is in use by another mount; close it there, or mount read-only (mount=ro)");
+}
+
 }  // namespace furrow

@@ -17,6 +17,8 @@ class HostLock {
   // Makes the file `name` in `directory` where there is none, and locks it; never waits. Busy
   // names the holder. `device` is for messages.
   static Result<HostLock> Acquire(int directory, const std::string& name, const std::string& device);
+  // Locks the directory itself, where no file can be made (zonefs). Busy cannot name the holder.
+  static Result<HostLock> AcquireDirectory(int directory, const std::string& device);
 
   HostLock(HostLock&&) = default;
   HostLock& operator=(HostLock&&) = default;

@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "plugin/device/zone_file_layout.h"
-
 namespace furrow {
 namespace {
 
@@ -20,7 +18,7 @@ ZoneFileSet::ZoneFileSet(UniqueFd directory, uint32_t zone_count, ZoneFileSetOpt
     : directory_(std::move(directory)), options_(std::move(options)), flags_(zone_count), shards_(kShards) {}
 
 std::string ZoneFileSet::Text(ZoneId zone) const {
-  return options_.device + " zone " + std::to_string(zone.value()) + " (" + options_.path + "/" + ZoneFileName(zone) +
+  return options_.device + " zone " + std::to_string(zone.value()) + " (" + options_.path + "/" + options_.name(zone) +
          ")";
 }
 
@@ -31,8 +29,9 @@ Status ZoneFileSet::Lost(ZoneId zone) const {
 }
 
 Result<ZoneFileSet::FilePtr> ZoneFileSet::OpenFileOf(ZoneId zone, Intent intent) const {
-  const std::string name = ZoneFileName(zone);
-  UniqueFd fd = OpenAt(directory_.get(), name, options_.writable ? O_RDWR : O_RDONLY);
+  const std::string name = options_.name(zone);
+  const int access = !options_.writable ? O_RDONLY : options_.write_only ? O_WRONLY : O_RDWR;
+  UniqueFd fd = OpenAt(directory_.get(), name, access | (options_.direct ? O_DIRECT : 0));
   // A zone file without write permission is a read-only zone.
   if (!fd.valid() && errno == EACCES && intent == Intent::kRead) fd = OpenAt(directory_.get(), name, O_RDONLY);
   if (!fd.valid() && errno == ENOENT) {
@@ -281,6 +280,17 @@ Status ZoneFileSet::Empty(ZoneId zone, uint64_t reserve) {
   }
   if (reserve_error == 0) return Status::Ok();
   return Status::FromErrno(reserve_error, "reserve " + std::to_string(reserve) + " bytes for " + Text(zone));
+}
+
+void ZoneFileSet::Drop(ZoneId zone) {
+  FilePtr closed;  // outlives the lock: closing is I/O
+  Shard& shard = ShardOf(zone);
+  MutexLock lock(shard.mu);
+  const auto it = shard.slots.find(zone.value());
+  if (it == shard.slots.end() || it->second.in_unsynced || it->second.syncing) return;
+  closed = std::move(it->second.file);
+  shard.clean.erase(it->second.clean);
+  shard.slots.erase(it);
 }
 
 size_t ZoneFileSet::open_descriptors() const {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "plugin/device/host_io.h"
+#include "plugin/device/zone_file_layout.h"
 #include "util/ids.h"
 #include "util/mutex.h"
 #include "util/span.h"
@@ -30,9 +32,13 @@
 namespace furrow {
 
 struct ZoneFileSetOptions {
-  std::string device;             // for messages
-  std::string path;               // of the directory, for messages
-  bool writable = true;           // false: files are opened for reading
+  std::string device;       // for messages
+  std::string path;         // of the directory, for messages
+  bool writable = true;     // false: files are opened for reading
+  bool write_only = false;  // true: written and never read through this set
+  bool direct = false;      // O_DIRECT
+  // Name of a zone's file in the directory.
+  std::function<std::string(ZoneId)> name = ZoneFileName;
   uint32_t clean_limit = 256;     // clean descriptors kept open
   uint32_t unsynced_limit = 256;  // zones with unsynced bytes; beyond it a writer flushes the oldest
 };
@@ -66,6 +72,9 @@ class ZoneFileSet {
   // Forgets all bytes of the zone, and that it was lost. `reserve` > 0: reserves so much of
   // the host's space again, NoSpace when it is gone (the zone is empty all the same).
   Status Empty(ZoneId zone, uint64_t reserve);
+
+  // Closes the zone's descriptor, if it is clean. A hint: the next call opens another.
+  void Drop(ZoneId zone);
 
   // For tests and snapshots.
   size_t open_descriptors() const;

@@ -96,7 +96,7 @@ class ZonedDevice {
   // Makes the zone full; costs a write of the missing capacity on a drive.
   Status Finish(ZoneId zone);
   // Back to empty; all data in the zone is gone. Not durable against a power cut before the
-  // next Flush of that zone or write to it (a repeated reset is harmless).
+  // next Flush of that zone or durable write to it (a repeated reset is harmless).
   Status Reset(ZoneId zone);
 
   // Snapshot. Any thread, no lock.

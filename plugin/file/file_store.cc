@@ -176,22 +176,7 @@ void FileStore::MaybeFree(const FileRef& file) {
     if (file->open) stream = file->open->stream;
   }
   if (stream) stream->Abandon();
-  std::vector<FreedBytes> freed;
-  {
-    WriterLock lock(file->mu);
-    file->extents.Clear(&freed);
-    if (file->open) {
-      for (const Extent& extent : file->open->unrecorded) {
-        freed.push_back({extent.zone, ExtentFootprint(extent, engine_->block_size())});
-      }
-      if (file->open->pending) {
-        engine_->counters->absorbed_bytes += file->open->pending->size();
-        engine_->counters->staged_bytes -= static_cast<int64_t>(file->open->pending->size());
-      }
-      file->open.reset();
-    }
-  }
-  engine_->SubLive(freed);
+  AbandonBulkFile(*engine_, file);
 }
 
 Status FileStore::SettleQueued() {

@@ -50,6 +50,7 @@ uint64_t ChunkPool::memory_bytes() const {
 }
 
 bool ChunkPool::pressure() const { return used_bytes() > soft_limit_; }
+bool ChunkPool::overfull() const { return used_bytes() > 2 * soft_limit_; }
 
 PendingBytes::~PendingBytes() {
   for (auto& chunk : chunks_) pool_->Give(std::move(chunk));

@@ -26,7 +26,7 @@ class ChunkPool {
   static constexpr size_t kChunkBytes = 256 << 10;
 
   // `soft_limit` in bytes: beyond it, pressure() is true and drains begin; memory is still handed out,
-  // so that no append ever waits here.
+  // so that no append waits here; at twice the limit writers drain their own files.
   explicit ChunkPool(uint64_t soft_limit);
   ~ChunkPool();
 
@@ -38,6 +38,7 @@ class ChunkPool {
   uint64_t used_bytes() const;                  // handed out; no lock
   uint64_t memory_bytes() const EXCLUDES(mu_);  // handed out and idle
   bool pressure() const;                        // no lock
+  bool overfull() const;                        // no lock; twice the limit is reached
   uint64_t soft_limit() const { return soft_limit_; }
 
  private:

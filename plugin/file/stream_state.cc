@@ -143,6 +143,8 @@ Status StreamState::Append(Bytes data) {
   if (data.empty()) return Status::Ok();
   FURROW_RETURN_IF_ERROR(CheckUsable());
   FURROW_RETURN_IF_ERROR(engine_->log->writable());
+  // The drainer does not keep up: memory stays bounded, and this writer goes at the device's pace.
+  if (engine_->pool->overfull()) FURROW_RETURN_IF_ERROR(Drain());
   FileOffset before, after;
   {
     WriterLock lock(node_->mu);

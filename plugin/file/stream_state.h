@@ -33,7 +33,8 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   StreamState(const FileEngine* engine, const FileRef& file, PlacementOwner owner);
   ~StreamState();
 
-  // A memory copy: takes node->mu, no system call, no I/O. W and U are counted.
+  // A memory copy: takes node->mu, no system call, no I/O, unless the pool is overfull: then the caller
+  // drains this file first. W and U are counted.
   Status Append(Bytes data);
   // Writes all that is pending now as frames (not durable), without waiting for appends that come meanwhile.
   Status Drain() EXCLUDES(mu_);

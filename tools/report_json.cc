@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/report_json.h"
+
+namespace furrow::tools {
+
+Json NewReport(const std::string& schema, int version) {
+  Json report = Json::object();
+  report["schema"] = schema;
+  report["schema_version"] = version;
+  return report;
+}
+
+std::string JsonText(const Json& report) { return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace furrow::tools

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/text_table.h"
+
+#include <algorithm>
+
+#include "tools/format.h"
+
+namespace furrow::tools {
+
+std::string TextTable::ToString() const {
+  std::vector<size_t> widths(columns_.size(), 0);
+  for (const auto& row : rows_) {
+    if (row.size() != columns_.size()) continue;
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], TextWidth(row[i]));
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line;
+    if (row.size() != columns_.size()) {
+      line = row.front();
+    } else {
+      for (size_t i = 0; i < row.size(); ++i) {
+        if (i > 0) line += "  ";
+        line += columns_[i] == Align::kRight ? PadLeft(row[i], widths[i]) : PadRight(row[i], widths[i]);
+      }
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace furrow::tools

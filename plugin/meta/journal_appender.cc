@@ -25,6 +25,8 @@ void JournalAppender::UpdateWantsNext() {
 }
 
 Status JournalAppender::Roll() {
+  // First let go of the old one: with few slots it has to be closed before the next can be opened.
+  zone_.Release();
   FURROW_ASSIGN_OR_RETURN(zone_, chain_->TakeNext());
   UpdateWantsNext();
   FURROW_CRASH_POINT("journal.zone.rolled");

@@ -16,10 +16,17 @@ ZoneRequest JournalRequest(uint64_t need) {
   return request;
 }
 
+// From this many on the zone layer keeps a second slot for the journal's roll.
+constexpr uint32_t kSlotsForRoll = 8;
+
+bool HasSlots(const DeviceGeometry& g) {
+  return (g.max_active == 0 || g.max_active >= kSlotsForRoll) && (g.max_open == 0 || g.max_open >= kSlotsForRoll);
+}
+
 }  // namespace
 
 JournalChain::JournalChain(ZonedDevice* device, Logger* logger)
-    : device_(device), store_(device, logger) {}
+    : device_(device), slots_to_prepare_(HasSlots(device->geometry())), store_(device, logger) {}
 
 Result<Superblock> JournalChain::Read() {
   MutexLock append(update_mu_);

@@ -40,8 +40,9 @@ class JournalChain {
   Result<ZoneHold> TakeNext() EXCLUDES(update_mu_, mu_);
   // Prepares the zone that TakeNext will return, so that it need not wait. In the background.
   Status PrepareNext() EXCLUDES(update_mu_, mu_);
-  // No lock: worth a call of PrepareNext?
-  bool has_prepared() const { return has_prepared_.load(std::memory_order_relaxed); }
+  // Worth a call of PrepareNext? Not when one is prepared, nor on devices with so few slots that the journal has no
+  // second one while it rolls. No lock.
+  bool may_prepare() const { return slots_to_prepare_ && !has_prepared_.load(std::memory_order_relaxed); }
   // A group is durable.
   void NoteGroup(const JournalZone& zone, uint64_t number, uint64_t bytes) EXCLUDES(mu_);
   // The checkpoint that begins at `start` in `zone` is whole and verified: makes it the current one, drops the zones
@@ -75,6 +76,7 @@ class JournalChain {
   LiveRange* FindLocked(const JournalZone& zone) REQUIRES(mu_);
 
   ZonedDevice* const device_;
+  const bool slots_to_prepare_;
   ZoneManager* zones_ = nullptr;  // set by Resume, before there are other threads
 
   Mutex update_mu_ ACQUIRED_BEFORE(mu_);

@@ -62,7 +62,7 @@ bool JournalKeeper::Due() const {
 }
 
 void JournalKeeper::OnGroup() {
-  if ((commit_->wants_next_zone() && !chain_->has_prepared()) || Due()) thread_.Kick();
+  if ((commit_->wants_next_zone() && chain_->may_prepare()) || Due()) thread_.Kick();
 }
 
 void JournalKeeper::AppendTotals() {
@@ -84,7 +84,7 @@ void JournalKeeper::SyncIfTime() {
 
 void JournalKeeper::KeepUp() {
   if (commit_->failed()) return;
-  if (commit_->wants_next_zone()) {
+  if (commit_->wants_next_zone() && chain_->may_prepare()) {
     if (const Status s = chain_->PrepareNext(); !s.ok()) {
       options_.logger->Warn("the journal's next zone cannot be prepared: " + s.ToString());
     }

@@ -63,10 +63,31 @@ struct MetadataLog::Impl {
         commit(d, &queue, &chain, o.logger, [this] { keeper.OnGroup(); }),
         keeper(d, &queue, &commit, &chain, KeeperOptions(*d, o)) {}
 
+  enum class State { kIdle, kStarting, kWriting };
+
   // OK while records can become durable.
   Status CheckWriting() const {
-    if (writing.load(std::memory_order_acquire)) return commit.writable();
+    if (state.load(std::memory_order_acquire) == State::kWriting) return commit.writable();
     return Status::ReadOnly(device->name() + ": the journal is not open for writing");
+  }
+  void SetState(State to) EXCLUDES(state_mu) {
+    MutexLock lock(state_mu);
+    state.store(to, std::memory_order_release);
+    state_changed.NotifyAll();
+  }
+  // Resets may be asked for while the mount still opens the journal: they come after that.
+  void WaitUntilStarted() EXCLUDES(state_mu) {
+    MutexLock lock(state_mu);
+    while (state.load(std::memory_order_relaxed) == State::kStarting) state_changed.Wait(state_mu);
+  }
+
+  Status Begin(ZoneManager* zones, CheckpointSource* source) {
+    // Records may have been appended by now (zones found sealed, say); Resume adds that of the zone it selects.
+    FURROW_ASSIGN_OR_RETURN(ZoneHold zone, chain.Resume(zones, end));
+    info = InfoOf(chain.current());
+    commit.Begin(std::move(zone), info.uuid, end.next_group, last_replayed);
+    keeper.Start(source, journal_bytes, checkpoint_bytes);
+    return Status::Ok();
   }
 
   ZonedDevice* const device;
@@ -83,7 +104,10 @@ struct MetadataLog::Impl {
   Sequence last_replayed;
   bool replayed = false;
   Status stop_outcome;
-  std::atomic<bool> writing{false};  // between StartWriting and StopWriting
+
+  Mutex state_mu;
+  CondVar state_changed;
+  std::atomic<State> state{State::kIdle};  // written under state_mu
 };
 
 MetadataLog::MetadataLog(ZonedDevice* device, const MetadataLogOptions& options)
@@ -116,17 +140,15 @@ void MetadataLog::AccountJournalZones(ZoneManager* zones) { impl_->chain.Account
 
 Status MetadataLog::StartWriting(ZoneManager* zones, CheckpointSource* source) {
   if (!impl_->replayed) return Status::InvalidArgument(impl_->device->name() + ": StartWriting before Replay");
-  // Records may have been appended by now (zones found sealed, say); Resume adds those of the zone it selects.
-  FURROW_ASSIGN_OR_RETURN(ZoneHold zone, impl_->chain.Resume(zones, impl_->end));
-  impl_->info.mount_epoch = impl_->chain.current().mount_epoch;
-  impl_->commit.Begin(std::move(zone), impl_->info.uuid, impl_->end.next_group, impl_->last_replayed);
-  impl_->keeper.Start(source, impl_->journal_bytes, impl_->checkpoint_bytes);
-  impl_->writing.store(true, std::memory_order_release);
-  return Status::Ok();
+  impl_->SetState(Impl::State::kStarting);
+  const Status s = impl_->Begin(zones, source);
+  impl_->SetState(s.ok() ? Impl::State::kWriting : Impl::State::kIdle);
+  return s;
 }
 
 Status MetadataLog::StopWriting() {
-  if (!impl_->writing.exchange(false)) return impl_->stop_outcome;
+  if (impl_->state.load(std::memory_order_acquire) != Impl::State::kWriting) return impl_->stop_outcome;
+  impl_->SetState(Impl::State::kIdle);
   impl_->keeper.Stop();
   impl_->keeper.AppendTotals();
   Status s = impl_->commit.Sync(last_appended());
@@ -155,6 +177,7 @@ Status MetadataLog::Checkpoint() {
 }
 
 Status MetadataLog::CommitResets(std::span<const PersistedZone> zones) {
+  impl_->WaitUntilStarted();
   FURROW_RETURN_IF_ERROR(impl_->CheckWriting());
   for (const PersistedZone& z : zones) Append(ZoneRecord{z});
   FURROW_RETURN_IF_ERROR(Sync(last_appended()));

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "plugin/zone/zone_header.h"
-
 namespace furrow {
 namespace {
 
@@ -16,7 +14,6 @@ JournalReader::JournalReader(ZonedDevice* device, const Superblock& superblock)
     : device_(device),
       block_size_(device->geometry().block_size),
       uuid_hash_(UuidHash(superblock.uuid)),
-      uuid_(superblock.uuid),
       zones_(superblock.journal_zones),
       offset_(superblock.start.offset.value()),
       expected_(superblock.start.group),
@@ -45,17 +42,14 @@ Result<const char*> JournalReader::Fetch(uint64_t offset, uint64_t n) {
   return static_cast<const char*>(buffer_.data() + (offset - buffer_offset_));
 }
 
-Result<bool> JournalReader::EnterZone(size_t index) {
+Status JournalReader::EnterZone(size_t index) {
+  // The zone's header is not asked: each group names its zone and generation, and is worth more than a damaged header.
   zone_index_ = index;
   buffer_bytes_ = 0;
   FURROW_ASSIGN_OR_RETURN(const ZoneReport report, device_->ReportOne(zones_[index].zone));
   limit_ = RoundDown(std::min(report.write_pointer.value(), report.capacity), block_size_);
   if (report.condition == ZoneCondition::kOffline) limit_ = 0;
-  if (limit_ < block_size_) return false;
-  FURROW_ASSIGN_OR_RETURN(const char* first, Fetch(0, block_size_));
-  const Result<ZoneHeader> header = DecodeZoneHeader(Bytes(first, block_size_));
-  return header.ok() && header->fs_uuid == uuid_ && header->role == ZoneRole::kJournal &&
-         header->zone == zones_[index].zone && header->generation == zones_[index].generation;
+  return Status::Ok();
 }
 
 Result<std::optional<JournalGroup>> JournalReader::GroupAt(uint64_t offset) {
@@ -86,48 +80,47 @@ Result<std::optional<JournalGroup>> JournalReader::Next() {
   if (done_) return std::optional<JournalGroup>();
   if (!entered_) {
     entered_ = true;
-    FURROW_ASSIGN_OR_RETURN(const bool ours, EnterZone(0));
-    if (!ours) return Damage("the superblock says that the current checkpoint begins in this zone");
+    FURROW_RETURN_IF_ERROR(EnterZone(0));
   }
   FURROW_ASSIGN_OR_RETURN(const std::optional<JournalGroup> group, GroupAt(offset_));
   if (group && group->header.number == expected_) return std::optional<JournalGroup>(Take(zone_index_, offset_, *group));
   return Continue();
 }
 
-Status JournalReader::FindLaterInZone() {
-  // Groups are written one after the other, and none behind a failed one: whatever is valid here was sent when
-  // the missing group was durable.
-  for (uint64_t at = offset_ + block_size_; at + block_size_ <= limit_; at += block_size_) {
-    FURROW_ASSIGN_OR_RETURN(const std::optional<JournalGroup> later, GroupAt(at));
-    if (!later) continue;
-    return Damage("group " + std::to_string(later->header.number) + " at offset " + std::to_string(at) +
-                  " was written after it");
+Result<std::optional<JournalReader::Found>> JournalReader::FindFrom(uint64_t offset) {
+  for (uint64_t at = offset; at + block_size_ <= limit_; at += block_size_) {
+    FURROW_ASSIGN_OR_RETURN(const std::optional<JournalGroup> group, GroupAt(at));
+    if (group) return std::optional<Found>({at, *group});
   }
-  return Status::Ok();
+  return std::optional<Found>();
 }
 
 Result<std::optional<JournalGroup>> JournalReader::Continue() {
-  FURROW_RETURN_IF_ERROR(FindLaterInZone());
   const size_t stopped_zone = zone_index_;
   const uint64_t stopped_offset = offset_;
   const bool leftovers = offset_ < limit_;
-  for (size_t i = stopped_zone + 1; i < zones_.size(); ++i) {
-    FURROW_ASSIGN_OR_RETURN(const bool ours, EnterZone(i));
-    if (!ours) continue;  // listed ahead, never written
-    FURROW_ASSIGN_OR_RETURN(const std::optional<JournalGroup> group, GroupAt(block_size_));
-    if (!group) continue;  // its first write failed
-    const uint64_t number = group->header.number;
+  FURROW_ASSIGN_OR_RETURN(std::optional<Found> later, FindFrom(offset_ + block_size_));
+  for (size_t i = stopped_zone + 1; !later && i < zones_.size(); ++i) {
+    FURROW_RETURN_IF_ERROR(EnterZone(i));
+    FURROW_ASSIGN_OR_RETURN(later, FindFrom(block_size_));
+    if (!later) continue;  // listed ahead and never written, or its first write has failed
+    const uint64_t number = later->group.header.number;
     // One less: the write was reported as failed, was repeated here, and is whole in both places.
-    if (number == expected_ || (number + 1 == expected_ && stopped_offset > 0)) {
-      return std::optional<JournalGroup>(Take(i, block_size_, *group));
+    const bool repeated = number + 1 == expected_ && end_.next_group != 0;
+    if (later->offset == block_size_ && (number == expected_ || repeated)) {
+      return std::optional<JournalGroup>(Take(i, block_size_, later->group));
     }
-    zone_index_ = stopped_zone;
-    offset_ = stopped_offset;
-    return Damage("group " + std::to_string(number) + " in zone " + std::to_string(zones_[i].zone.value()) +
-                  " was written after group " + std::to_string(group->header.durable) + " was durable");
   }
+  const size_t later_zone = zone_index_;
   zone_index_ = stopped_zone;
   offset_ = stopped_offset;
+  // Groups are written one after the other, and none behind one that has failed: whatever is valid here was sent
+  // when the missing group was durable.
+  if (later) {
+    return Damage("group " + std::to_string(later->group.header.number) + " in zone " +
+                  std::to_string(zones_[later_zone].zone.value()) + " offset " + std::to_string(later->offset) +
+                  " was written when group " + std::to_string(later->group.header.durable) + " was durable");
+  }
   if (end_.next_group == 0) return Damage("the superblock says that the current checkpoint begins with it");
   if (expected_ <= durable_at_least_) {
     return Damage("the superblock says that groups up to " + std::to_string(durable_at_least_) + " were durable");

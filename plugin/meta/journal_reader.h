@@ -50,11 +50,16 @@ class JournalReader {
   Result<std::optional<JournalGroup>> GroupAt(uint64_t offset);
   // The bytes [offset, offset + n) of the current zone, below its write pointer.
   Result<const char*> Fetch(uint64_t offset, uint64_t n);
-  // Makes zone `index` of the list the current one. False: nothing of the journal is in it.
-  Result<bool> EnterZone(size_t index);
+  // Makes zone `index` of the list the current one.
+  Status EnterZone(size_t index);
   // There is no group `expected_` at offset_: another zone goes on with it, it is damage, or the end.
   Result<std::optional<JournalGroup>> Continue();
-  Status FindLaterInZone();
+  struct Found {
+    uint64_t offset;
+    JournalGroup group;
+  };
+  // The first valid group of the current zone at `offset` or behind it, block by block.
+  Result<std::optional<Found>> FindFrom(uint64_t offset);
   JournalGroup Take(size_t index, uint64_t offset, const JournalGroup& group);
   Status Damage(const std::string& proof) const;
   std::string Place(size_t index, uint64_t offset) const;
@@ -62,7 +67,6 @@ class JournalReader {
   ZonedDevice* const device_;
   const uint32_t block_size_;
   const uint64_t uuid_hash_;
-  const Uuid uuid_;
   const std::vector<JournalZone> zones_;
 
   size_t zone_index_ = 0;         // current zone

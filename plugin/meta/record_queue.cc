@@ -11,10 +11,9 @@ void RecordQueue::StartAfter(Sequence last) {
 }
 
 Sequence RecordQueue::Append(const Record& record) {
-  // Encoded outside the lock; the memory stays with the thread. Sequence numbers are implicit, so the bytes do not
-  // depend on the order that the lock decides.
-  thread_local std::string encoded;
-  encoded.clear();
+  // Encoded outside the lock. Sequence numbers are implicit, so the bytes do not depend on the order that the lock
+  // decides. No thread_local buffer: RocksDB's tools unmount in static destruction, when those of the main thread are gone.
+  std::string encoded;
   EncodeRecord(record, &encoded);
 
   MutexLock lock(mu_);

@@ -49,8 +49,8 @@ TEST_F(ApiTest, EnvByUri) {
 
 TEST_F(ApiTest, BadUrisSayWhatIsWrong) {
   std::shared_ptr<rdb::FileSystem> fs;
-  for (const char* bad : {"furrow://", "furrow://nonsense", "furrow://tape:0", "furrow://dir:", "furrow://mem:never-made",
-                          "furrow://dir:/does/not/exist"}) {
+  for (const char* bad : {"furrow://", "furrow://nonsense", "furrow://tape:0",
+                          "furrow://dir:", "furrow://mem:never-made", "furrow://dir:/does/not/exist"}) {
     const rdb::Status status = Load(bad, &fs);
     EXPECT_TRUE(status.IsInvalidArgument()) << bad << ": " << status.ToString();
     EXPECT_GT(status.ToString().size(), 60u) << status.ToString();

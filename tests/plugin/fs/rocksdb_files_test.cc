@@ -43,9 +43,10 @@ class FilesTest : public FaceTest {
 class EveryKindTest : public FilesTest, public ::testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryKindTest,
                          ::testing::Values("/000007.sst", "/000008.log", "/MANIFEST-000005", "/CURRENT", "/LOG"),
-                         [](const auto& info) {
-                           std::string name = info.param + 1;
-                           std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+                         [](const auto& kind) {
+                           std::string name = kind.param + 1;
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
                            return name;
                          });
 

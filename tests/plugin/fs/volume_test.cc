@@ -69,9 +69,9 @@ class VolumeTest : public ::testing::Test {
   void ExpectWriteIdentity() {
     ASSERT_TRUE(volume_->SyncAll().ok());
     const UsageSnapshot u = volume_->Usage();
-    EXPECT_EQ(u.device_bytes_written,
-              u.host_bytes_written - u.absorbed_bytes - u.staged_bytes + u.padding_bytes_written +
-                  u.metadata_bytes_written + u.gc_bytes_copied + u.finish_padding_bytes + u.sync_padding_bytes);
+    EXPECT_EQ(u.device_bytes_written, u.host_bytes_written - u.absorbed_bytes - u.staged_bytes +
+                                          u.padding_bytes_written + u.metadata_bytes_written + u.gc_bytes_copied +
+                                          u.finish_padding_bytes + u.sync_padding_bytes);
   }
 
   std::shared_ptr<MemZones> zones_;

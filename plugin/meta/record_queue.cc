@@ -12,7 +12,7 @@ void RecordQueue::StartAfter(Sequence last) {
 
 Sequence RecordQueue::Append(const Record& record) {
   // Encoded outside the lock. Sequence numbers are implicit, so the bytes do not depend on the order that the lock
-  // decides. No thread_local buffer: RocksDB's tools unmount in static destruction, when those of the main thread are gone.
+  // decides. Not thread_local: RocksDB's tools unmount in static destruction, when the main thread's are gone.
   std::string encoded;
   EncodeRecord(record, &encoded);
 

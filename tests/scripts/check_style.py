@@ -15,6 +15,7 @@ MAX_TEST_FUNCTION_LINES = 90
 # (what must not be in code, why)
 FORBIDDEN = (
     (r"\busing\s+namespace\b", "no using namespace"),
+    (r"\bthread_local\s+(?!const\b)", "no thread_local objects: they die before the static destruction in which tools unmount"),
     (r"\bnew\s+(?:\([^)]*\)\s*)?[A-Za-z_:]", "no naked new: std::make_unique"),
     (r"(?<!=)\s*\bdelete\s*(?:\[\s*\])?\s*[A-Za-z_(*]", "no naked delete"),
     (r"\b(?:std::)?(?:mutex|shared_mutex|condition_variable)\s+\w+_\s*;", "use util/mutex.h, which is annotated"),

@@ -72,6 +72,7 @@ say "style"
 fresh; expect_clean check-style.sh
 fresh; sed -i 1d "$work/tree/util/one.cc"; caught check-style.sh util/one.cc "SPDX"
 fresh; plant util/one.cc <<<'using namespace std;'; caught check-style.sh util/one.cc "using namespace"
+fresh; plant util/one.cc <<<'thread_local int buffer[4];'; caught check-style.sh util/one.cc "thread_local"
 fresh; plant util/one.cc <<<'int* p = new int(1);'; caught check-style.sh util/one.cc "naked new"
 fresh; plant util/one.cc <<<'void F(int* p) { delete p; }'; caught check-style.sh util/one.cc "naked delete"
 fresh; plant util/one.cc <<<'void F(int* p) { delete[] p; }'; caught check-style.sh util/one.cc "naked delete"

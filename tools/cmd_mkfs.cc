@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <istream>
 #include <ostream>
 
@@ -13,14 +14,22 @@
 namespace furrow::tools {
 namespace {
 
+constexpr uint64_t kDefaultOpenZones = 14;
+
+// Every open zone is an active one.
+uint64_t DefaultMaxOpen(const Invocation& invocation) {
+  const uint64_t active = invocation.Number("max-active");
+  return active == 0 ? kDefaultOpenZones : std::min(active, kDefaultOpenZones);
+}
+
 MkfsOptions OptionsOf(const Invocation& invocation) {
   MkfsOptions options;
   options.zones = static_cast<uint32_t>(invocation.Number("zones"));
   options.zone_size = invocation.Number("zone-size");
   options.zone_capacity = invocation.Number("zone-capacity", options.zone_size);
   options.block_size = static_cast<uint32_t>(invocation.Number("block-size"));
-  options.max_open = static_cast<int64_t>(invocation.Number("max-open"));
   options.max_active = static_cast<int64_t>(invocation.Number("max-active"));
+  options.max_open = static_cast<int64_t>(invocation.Number("max-open", DefaultMaxOpen(invocation)));
   options.preallocate = invocation.Bool("preallocate");
   options.force = invocation.Bool("force");
   options.label = invocation.Text("label");
@@ -83,7 +92,7 @@ std::string PlanText(const DeviceUri& uri, const MkfsOptions& o, bool exists) {
   }
   if (!o.label.empty()) table.AddRow({"  label", EscapeName(o.label)});
   table.AddRow({"  replaces", exists ? "an existing Furrow file system: ALL ITS DATA IS LOST" : "nothing"});
-  return "furrow mkfs will make\n" + table.ToString();
+  return "plan of furrow mkfs:\n" + table.ToString();
 }
 
 // OK when the user agrees to lose what is there.
@@ -161,7 +170,8 @@ Command MkfsCommand() {
       Number(FlagType::kSize, "zone-size", "64MiB", "address space of a zone", 4096, kLargestZone),
       Number(FlagType::kSize, "zone-capacity", "", "bytes a zone takes (default: the zone size)", 4096, kLargestZone),
       Number(FlagType::kSize, "block-size", "4096", "unit of writes, a power of two", 512, 64 << 10),
-      Number(FlagType::kCount, "max-open", "14", "zones open at a time; 0: unlimited", 0, kMostZones),
+      Number(FlagType::kCount, "max-open", "", "zones open at a time; 0: unlimited (default 14, at most --max-active)",
+             0, kMostZones),
       Number(FlagType::kCount, "max-active", "14", "zones open or closed at a time; 0: unlimited", 0, kMostZones),
       {"preallocate", FlagType::kBool, "", "take the host's space now, so that it cannot run out later"},
       label,

@@ -27,10 +27,8 @@ struct RoleLook {
   const char* note;
 };
 constexpr RoleLook kRoles[] = {
-    {"superblock", 'S', "35", "where the journal is"},
-    {"journal", 'J', "33", "journal and checkpoints"},
-    {"wal", 'W', "31", "write-ahead logs"},
-    {"stream", 'M', "36", "MANIFEST, LOG"},
+    {"superblock", 'S', "35", "find the journal"}, {"journal", 'J', "33", "and checkpoints"},
+    {"wal", 'W', "31", "write-ahead logs"},        {"stream", 'M', "36", "MANIFEST, LOG"},
     {"bulk", 'B', "32", "tables, blobs"},
 };
 constexpr size_t kRoleCount = std::size(kRoles);
@@ -138,8 +136,8 @@ std::string Legend(const std::vector<ZoneUsage>& zones, const TextStyle& style) 
         fmt::format("{} {} {} {} live {} stale", Paint(std::string(1, kRoles[i].letter), kRoles[i].color, style),
                     PadRight(kRoles[i].role, 10), PadLeft(Plural(sums[i].zones, "zone"), 13),
                     PadLeft(FormatBytes(sums[i].live), 10), PadLeft(FormatBytes(sums[i].stale), 10));
-    // 60: the columns so far and two blanks.
-    if (60 + std::string_view(kRoles[i].note).size() <= style.width) line += std::string("  ") + kRoles[i].note;
+    // 61: the columns so far and two blanks.
+    if (61 + std::string_view(kRoles[i].note).size() <= style.width) line += std::string("  ") + kRoles[i].note;
     text += line + "\n";
   }
   text += fmt::format("{} {} {}\n", kInkFree.Draw(style), PadRight("empty", 10), PadLeft(Plural(empty, "zone"), 13));
@@ -169,7 +167,7 @@ std::string MapText(const std::string& device, const std::vector<ZoneUsage>& zon
   const ZoneMap map = BuildMap(zones, zones_per_cell, MapCellsThatFit(style));
   const uint64_t zone_bytes = zones.empty() ? 0 : zones.front().capacity_bytes;
   std::string text = EscapeName(device, !style.utf8) + "  " + Plural(zones.size(), "zone") + " of " +
-                     FormatBytes(zone_bytes) + "; a cell is " + Plural(map.zones_per_cell, "zone") + "\n\n";
+                     FormatBytes(zone_bytes) + ", " + FormatCount(map.zones_per_cell) + " a cell\n\n";
   return text + Rows(map, style) + "\n" + Legend(zones, style);
 }
 

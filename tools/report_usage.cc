@@ -126,7 +126,7 @@ std::string DfText(const UsageSnapshot& u, const TextStyle& style) {
   text += SpaceText(u, style) + "\n";
   text += fmt::format("Zones    {}\n", ConditionsText(u));
   text += fmt::format("Active   {} of {}\n", FormatCount(u.active_zones), LimitText(u.active_limit));
-  text += fmt::format("Files    {} in {}, {}; {} of memory\n", FormatCount(u.files), Plural(u.directories, "directory"),
+  text += fmt::format("Files    {} in {}, {}; memory {}\n", FormatCount(u.files), Plural(u.directories, "directory"),
                       Plural(u.extents, "extent"), FormatBytes(u.memory_bytes));
   text += WritesText(u);
   text += fmt::format("Factor   {} = (D - S) / (W - A - U)\n", NumberText(u.write_factor()));

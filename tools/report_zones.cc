@@ -10,61 +10,70 @@
 namespace furrow::tools {
 namespace {
 
-constexpr unsigned kWidthWithHistory = 72;  // from here on with generation and resets
-constexpr unsigned kColumnsBeforeBar = 72;  // what the other columns take
+constexpr size_t kNarrowestBar = 8;
+constexpr size_t kWidestBar = 32;
 
 bool IsPlainEmpty(const ZoneUsage& z) {
   return z.condition == "em" && z.live_bytes == 0 && z.stale_bytes == 0 && !z.sealed && z.files.empty();
 }
 
-std::string ZoneBar(const ZoneUsage& z, unsigned columns, const TextStyle& style) {
+std::string ZoneBar(const ZoneUsage& z, size_t columns, const TextStyle& style) {
   const uint64_t used = z.live_bytes + z.stale_bytes;
   const uint64_t left = z.capacity_bytes - std::min(z.capacity_bytes, z.write_pointer_bytes);
   const uint64_t unusable = z.capacity_bytes - std::min(z.capacity_bytes, used + left);
-  TextStyle plain = style;
-  plain.color = false;  // columns are aligned by what is seen
   return DrawBar({{&kInkLive, z.live_bytes}, {&kInkStale, z.stale_bytes}, {&kInkUnusable, unusable}, {&kInkFree, left}},
-                 z.capacity_bytes, columns, plain);
+                 z.capacity_bytes, columns, style);
 }
+
+// What a table has beside the columns that are always there.
+struct Layout {
+  bool resets = true;  // how often it was reset
+  size_t bar = 0;      // columns of the bar; 0: none
+};
 
 class Printer {
  public:
-  Printer(const ZonesTextOptions& options, const TextStyle& style)
-      : options_(options), style_(style), history_(style.width >= kWidthWithHistory), table_(Columns()) {
-    if (style.width >= kColumnsBeforeBar + 8) bar_ = std::min(style.width - kColumnsBeforeBar, 32u);
+  Printer(const ZonesTextOptions& options, const TextStyle& style, const Layout& layout)
+      : options_(options), style_(style), layout_(layout), table_(Columns()) {
     std::vector<std::string> head = {"zone", "cond", "role", "lifetime"};
-    if (history_) head.insert(head.end(), {"gen", "resets"});
-    head.insert(head.end(), {"written", "live", "stale", ""});
-    table_.AddRow(head);
+    if (layout.resets) head.emplace_back("resets");
+    head.insert(head.end(), {"written", "live", "stale"});
+    if (layout.bar > 0) head.emplace_back();
+    table_.AddRow(std::move(head));
   }
 
   void AddZone(const ZoneUsage& z) {
     sealed_ |= z.sealed;
     std::vector<std::string> row = {std::to_string(z.zone), z.condition + (z.sealed ? "!" : ""), z.role,
                                     z.role == "bulk" ? z.lifetime : "-"};
-    if (history_) row.insert(row.end(), {std::to_string(z.generation), std::to_string(z.resets)});
-    row.insert(row.end(), {FormatBytes(z.write_pointer_bytes), FormatBytes(z.live_bytes), FormatBytes(z.stale_bytes),
-                           bar_ > 0 ? ZoneBar(z, bar_, style_) : ""});
+    if (layout_.resets) row.push_back(std::to_string(z.resets));
+    row.insert(row.end(), {FormatBytes(z.write_pointer_bytes), FormatBytes(z.live_bytes), FormatBytes(z.stale_bytes)});
+    if (layout_.bar > 0) row.push_back(ZoneBar(z, layout_.bar, style_));
     table_.AddRow(row);
     if (options_.files) AddFiles(z);
   }
 
   void AddEmptyRun(const ZoneUsage& first, const ZoneUsage& last) {
-    table_.AddLine(std::to_string(first.zone) + "-" + std::to_string(last.zone) + "  em  " +
-                   Plural(uint64_t{last.zone} - first.zone + 1, "empty zone"));
+    std::vector<std::string> row(Columns().size());
+    row[0] = std::to_string(first.zone) + "-" + std::to_string(last.zone);
+    row[1] = "em";
+    row[2] = FormatCount(uint64_t{last.zone} - first.zone + 1) + " empty";
+    table_.AddRow(row);
   }
+
+  size_t Width() const { return table_.Width(); }
 
   std::string ToString() const {
     std::string text = table_.ToString();
-    if (sealed_) text += "! sealed: given up after a failed write or flush; reset once nothing in it is live\n";
+    if (sealed_) text += "! sealed: given up after a failed write or flush\n";
     return text;
   }
 
  private:
   std::vector<Align> Columns() const {
     std::vector<Align> columns = {Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft};
-    columns.insert(columns.end(), history_ ? 5 : 3, Align::kRight);
-    columns.push_back(Align::kLeft);
+    columns.insert(columns.end(), layout_.resets ? 4 : 3, Align::kRight);
+    if (layout_.bar > 0) columns.push_back(Align::kLeft);
     return columns;
   }
 
@@ -78,16 +87,14 @@ class Printer {
 
   const ZonesTextOptions options_;
   const TextStyle style_;
-  const bool history_;
-  unsigned bar_ = 0;
+  const Layout layout_;
   bool sealed_ = false;
   TextTable table_;
 };
 
-}  // namespace
-
-std::string ZonesText(const std::vector<ZoneUsage>& zones, const ZonesTextOptions& options, const TextStyle& style) {
-  Printer printer(options, style);
+Printer Print(const std::vector<ZoneUsage>& zones, const ZonesTextOptions& options, const TextStyle& style,
+              const Layout& layout) {
+  Printer printer(options, style, layout);
   for (size_t i = 0; i < zones.size(); ++i) {
     size_t end = i;
     while (!options.all && end < zones.size() && IsPlainEmpty(zones[end]) &&
@@ -101,7 +108,21 @@ std::string ZonesText(const std::vector<ZoneUsage>& zones, const ZonesTextOption
       printer.AddZone(zones[i]);
     }
   }
-  return printer.ToString();
+  return printer;
+}
+
+}  // namespace
+
+// What fits depends on the numbers, so the table is made first, and then made again with what there is room for.
+std::string ZonesText(const std::vector<ZoneUsage>& zones, const ZonesTextOptions& options, const TextStyle& style) {
+  Layout layout;
+  size_t width = Print(zones, options, style, layout).Width();
+  if (width > style.width) {
+    layout.resets = false;
+    width = Print(zones, options, style, layout).Width();
+  }
+  if (width + 2 + kNarrowestBar <= style.width) layout.bar = std::min(style.width - width - 2, kWidestBar);
+  return Print(zones, options, style, layout).ToString();
 }
 
 Json ZonesJson(const std::string& device, const std::vector<ZoneUsage>& zones) {

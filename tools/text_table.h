@@ -17,10 +17,14 @@ class TextTable {
   void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   // A line between rows that is no row (not aligned).
   void AddLine(std::string line) { rows_.push_back({std::move(line)}); }
+  // Columns that the widest row takes; lines that are no rows do not count.
+  size_t Width() const;
   // Lines, each with its end; no blanks at the ends of lines.
   std::string ToString() const;
 
  private:
+  std::vector<size_t> Widths() const;
+
   std::vector<Align> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

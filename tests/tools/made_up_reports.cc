@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// made_up_reports NAME: writes the JSON report of that name, of made-up snapshots, for schema_test.py.
+#include <iostream>
+#include <map>
+
+#include "tests/tools/made_up.h"
+#include "tools/report_files.h"
+#include "tools/report_map.h"
+#include "tools/report_usage.h"
+#include "tools/report_zones.h"
+
+namespace furrow::tools {
+namespace {
+
+std::map<std::string, Json> AllReports() {
+  const std::string device = "dir:/var/tmp/zo\xffnes";
+  return {
+      {"df", DfJson(MadeUpUsage())},
+      {"info", InfoJson(MadeUpUsage())},
+      {"ls", ListJson(device, "/db", MadeUpFiles())},
+      {"map", MapJson(device, MadeUpZones(), 0)},
+      {"stat", StatJson(device, MadeUpFile())},
+      {"zones", ZonesJson(device, MadeUpZones())},
+  };
+}
+
+}  // namespace
+}  // namespace furrow::tools
+
+int main(int argc, char** argv) {
+  const auto reports = furrow::tools::AllReports();
+  const auto report = reports.find(argc == 2 ? argv[1] : "");
+  if (report == reports.end()) {
+    std::cerr << "usage: made_up_reports df|info|ls|map|stat|zones\n";
+    return 2;
+  }
+  std::cout << furrow::tools::JsonText(report->second);
+  return 0;
+}

@@ -306,13 +306,13 @@ TEST_F(FilesTest, ReadAsyncCompletesAtOnce) {
   request.len = sizeof(buffer);
   request.scratch = buffer;
   void* handle = nullptr;
-  rdb::IOHandleDeleter deleter;
+  rdb::IOHandleDeleter release;
   std::string seen;
   const auto callback = [&](const rdb::FSReadRequest& done, void* argument) {
     EXPECT_TRUE(Ok(done.status));
     *static_cast<std::string*>(argument) = done.result.ToString();
   };
-  ASSERT_TRUE(Ok(file->ReadAsync(request, io_, callback, &seen, &handle, &deleter, nullptr)));
+  ASSERT_TRUE(Ok(file->ReadAsync(request, io_, callback, &seen, &handle, &release, nullptr)));
   EXPECT_EQ(seen, "sync");
   std::vector<void*> handles{handle};
   EXPECT_TRUE(Ok(fs_->Poll(handles, 1)));

@@ -25,6 +25,11 @@ void FileTable::Insert(FileRef file) {
   ++live_;
 }
 
+void FileTable::Reserve(size_t files) {
+  MutexLock lock(mu_);
+  slots_.reserve(files);
+}
+
 void FileTable::Erase(FileId id) {
   FileRef dropped;  // destroyed without the lock
   MutexLock lock(mu_);

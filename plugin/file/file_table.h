@@ -16,6 +16,8 @@ class FileTable {
  public:
   // Ids may come in any order; ascending is fast.
   void Insert(FileRef file) EXCLUDES(mu_);
+  // Room for so many files in all, so that a mount leaves none over.
+  void Reserve(size_t files) EXCLUDES(mu_);
   void Erase(FileId id) EXCLUDES(mu_);
   FileRef Find(FileId id) const EXCLUDES(mu_);  // null: none
   // A copy of all files, ascending by id.

@@ -216,6 +216,11 @@ Status StateReplay::Install(NameSpace* names, FileTable* table) {
   }
   names->Install(root, directories);
   std::sort(reachable_.begin(), reachable_.end(), [](const FileRef& a, const FileRef& b) { return a->id < b->id; });
+  table->Reserve(reachable_.size());
+  for (FileRef& file : reachable_) {
+    WriterLock lock(file->mu);
+    file->extents.ShrinkToFit();  // most files never grow again
+  }
   for (FileRef& file : reachable_) table->Insert(std::move(file));
   reachable_.clear();
   files_.clear();

@@ -98,7 +98,8 @@ class TestFiles final : public ReplaySink, public CheckpointSource {
 // Everything between StartWriting and StopWriting.
 class BulkMount {
  public:
-  explicit BulkMount(std::shared_ptr<MemZones> memory, uint64_t seed = 1, bool volatile_cache = false)
+  // `pool` outlives all files.
+  BulkMount(std::shared_ptr<MemZones> memory, ChunkPool* pool, uint64_t seed = 1, bool volatile_cache = false)
       : device_(std::make_unique<FaultDevice>(std::make_unique<MemDevice>(std::move(memory)), seed, volatile_cache)) {
     MetadataLogOptions log_options;
     log_options.clock = &clock_;
@@ -117,7 +118,7 @@ class BulkMount {
     engine_.clock = &clock_;
     engine_.logger = NullLogger();
     engine_.counters = &counters_;
-    engine_.pool = &pool_;
+    engine_.pool = pool;
     engine_.fs_uuid = {7};
   }
   ~BulkMount() { Unmount().IgnoreError(); }
@@ -218,7 +219,6 @@ class BulkMount {
   TestFiles files_;
   std::unique_ptr<MetadataLog> log_;
   std::unique_ptr<ZoneManager> zones_;
-  ChunkPool pool_{64 << 20};
   FileCounters counters_;
   FileEngine engine_;
   std::vector<FileRef> to_record_;
@@ -243,11 +243,12 @@ class BulkFileTest : public ::testing::Test {
   void Remount() {
     if (mount_) EXPECT_OK(mount_->Unmount());
     mount_.reset();
-    mount_ = std::make_unique<BulkMount>(memory_);
+    mount_ = std::make_unique<BulkMount>(memory_, &pool_);
     ASSERT_OK(mount_->Mount());
   }
   FileRef Replayed(uint64_t id) { return mount_->Make(id); }
 
+  ChunkPool pool_{64 << 20};  // first: test bodies keep files with pending bytes beyond their mount
   std::shared_ptr<MemZones> memory_;
   std::unique_ptr<BulkMount> mount_;
 };

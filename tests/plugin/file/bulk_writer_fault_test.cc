@@ -74,6 +74,7 @@ TEST_F(BulkWriterFaultTest, AFailedSummaryLeavesTheDataVerifiable) {
   EXPECT_OK(VerifyFile(mount_->engine(), file));
   mount_->ExpectLive({file});
   mount_->ExpectBalanced();
+  ASSERT_OK(writer->Close());
   Remount();
   EXPECT_TRUE(mount_->ReadAll(Replayed(5)) == data);
   EXPECT_OK(VerifyFile(mount_->engine(), Replayed(5)));
@@ -183,7 +184,7 @@ TEST_F(BulkWriterFaultTest, PowerCutsKeepWhatWasSynced) {
     memory_ = std::make_shared<MemZones>("cut", g);
     mount_.reset();
     ASSERT_OK(BulkMount::Format(memory_));
-    mount_ = std::make_unique<BulkMount>(memory_, seed, /*volatile_cache=*/true);
+    mount_ = std::make_unique<BulkMount>(memory_, &pool_, seed, /*volatile_cache=*/true);
     ASSERT_OK(mount_->Mount());
     Rng rng(seed);
     const FileRef file = mount_->Make(5);

@@ -193,6 +193,7 @@ TEST_F(BulkWriterTest, FilesSpanManyZones) {
   ASSERT_OK(writer->Append(data));
   ASSERT_OK(writer->Sync());
   EXPECT_GE(Extents(file).size(), 10u);
+  ASSERT_OK(writer->Close());
   ExpectFile(file, data);
   ExpectAfterRemount(5, data);
 }

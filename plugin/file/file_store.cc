@@ -58,14 +58,12 @@ Status FileStore::FinishReplay(uint64_t mount_epoch) {
 FileRef FileStore::FindFile(FileId id) const { return table_.Find(id); }
 
 void FileStore::AccountLiveAtMount() const {
-  const uint32_t block = engine_->block_size();
+  std::vector<FreedBytes> held;
   for (const FileRef& file : table_.All()) {
     ReaderLock lock(file->mu);
-    for (size_t i = 0; i < file->extents.count(); ++i) {
-      const Extent& extent = file->extents.at(i);
-      engine_->zones->AddLiveAtMount(extent.zone, ExtentFootprint(extent, block));
-    }
+    file->extents.Footprint(&held);
   }
+  for (const FreedBytes& h : held) engine_->zones->AddLiveAtMount(h.zone, h.bytes);
 }
 
 void FileStore::Start() {

@@ -89,6 +89,12 @@ done
 shows 'raw value size' sst_dump --fs_uri="$uri" --file="/bench/direct$sst" --show_properties --command=none
 ok sst_dump --fs_uri="$uri" --file=/bench/direct --command=verify
 
+# Nothing that returned is lost when a process ends with everything open.
+for mode in write read; do
+  timeout 60 "$build/bin/face_leak" "$uri" $mode >"$log" 2>&1 || die "exit $? from: face_leak $mode"
+  checks=$((checks + 1))
+done
+
 # What is wrong is said, and nothing crashes.
 refuses 'Invalid argument' db_bench --fs_uri=furrow:// --db=/x --benchmarks=fillseq --num=10
 refuses 'Invalid argument' db_bench --fs_uri=furrow://tape:0 --db=/x --benchmarks=fillseq --num=10

@@ -65,7 +65,7 @@ Status CheckEmulated(const MkfsOptions& o) {
 
 // Is there a file system, whole or damaged, of any version? What is no device at all holds none.
 Result<bool> HoldsFurrow(const std::string& uri) {
-  const Result<bool> exists = Volume::HasFileSystem(uri);
+  Result<bool> exists = Volume::HasFileSystem(uri);
   if (exists.ok()) return exists;
   switch (exists.status().code()) {
     case StatusCode::kNotFound:

@@ -79,16 +79,17 @@ class Parser {
   Status ParseLetters(const std::string& word) {
     for (const char letter : word.substr(1)) {
       const auto flag = std::find_if(flags_.begin(), flags_.end(), [&](const Flag& f) { return f.letter == letter; });
-      if (flag == flags_.end()) {
-        const std::string text = EscapeName(std::string(1, letter));
-        const std::string whole = EscapeName(word);
-        const bool was_long = word.size() > 2 && FindFlag(flags_, word.substr(1, word.find('=') - 1)) != nullptr;
-        return Status::InvalidArgument("unknown flag -" + text + " in '" + whole + "'" +
-                                       (was_long ? "; did you mean '-" + whole + "'?" : ""));
-      }
+      if (flag == flags_.end()) return UnknownLetter(letter, word);
       FURROW_RETURN_IF_ERROR(SetFlag(*flag, "true"));
     }
     return Status::Ok();
+  }
+
+  Status UnknownLetter(char letter, const std::string& word) const {
+    std::string message = "unknown flag -" + EscapeName(std::string(1, letter)) + " in '" + EscapeName(word) + "'";
+    const bool is_long = word.size() > 2 && FindFlag(flags_, word.substr(1, word.find('=') - 1)) != nullptr;
+    if (is_long) message += DidYouMean("-" + EscapeName(word));
+    return Status::InvalidArgument(message);
   }
 
   Status UnknownFlag(const std::string& name) const {
@@ -189,6 +190,7 @@ Result<Invocation> ParseCommandLine(const std::vector<Command>& table, const std
   const Command* command = FindCommand(table, words[0]);
   if (command == nullptr) {
     std::vector<std::string> names;
+    names.reserve(table.size());
     for (const Command& c : table) names.push_back(c.name);
     return Status::InvalidArgument("unknown command '" + EscapeName(words[0]) + "'" +
                                    DidYouMean(Nearest(words[0], names)));

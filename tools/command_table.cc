@@ -23,18 +23,7 @@ ExitCode Usage(const std::string& message, const Command* command, Console* cons
   return ExitCode::kUsage;
 }
 
-}  // namespace
-
-const std::vector<Command>& AllCommands() {
-  static const std::vector<Command> table = {
-      MkfsCommand(), InfoCommand(),  DfCommand(),  LsCommand(),   StatCommand(),
-      CatCommand(),  ZonesCommand(), MapCommand(), HelpCommand(), VersionCommand(),
-  };
-  return table;
-}
-
-ExitCode RunFurrow(const std::vector<std::string>& given, Console* console) {
-  const std::vector<std::string> words = Normalized(given);
+ExitCode RunWords(const std::vector<std::string>& words, Console* console) {
   const std::vector<Command>& table = AllCommands();
   if (words.empty()) {
     *console->err << OverviewText(table);
@@ -53,6 +42,20 @@ ExitCode RunFurrow(const std::vector<std::string>& given, Console* console) {
   if (status.ok() && console->out->fail()) status = Status::IoError("cannot write to standard output");
   if (!status.ok()) *console->err << "furrow " << command->name << ": " << status.ToString() << "\n";
   return ExitCodeOf(status);
+}
+
+}  // namespace
+
+const std::vector<Command>& AllCommands() {
+  static const std::vector<Command> table = {
+      MkfsCommand(), InfoCommand(),  DfCommand(),  LsCommand(),   StatCommand(),
+      CatCommand(),  ZonesCommand(), MapCommand(), HelpCommand(), VersionCommand(),
+  };
+  return table;
+}
+
+ExitCode RunFurrow(const std::vector<std::string>& words, Console* console) {
+  return RunWords(Normalized(words), console);
 }
 
 }  // namespace furrow::tools

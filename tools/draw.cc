@@ -2,6 +2,7 @@
 #include "tools/draw.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace furrow::tools {
 
@@ -27,7 +28,7 @@ std::string DrawBar(const std::vector<BarPart>& parts, uint64_t whole, size_t wi
   size_t taken = 0;
   for (const BarPart& part : parts) {
     const double share = whole == 0 ? 0 : static_cast<double>(part.amount) / static_cast<double>(whole);
-    size_t n = static_cast<size_t>(share * static_cast<double>(width) + 0.5);
+    size_t n = static_cast<size_t>(std::lround(share * static_cast<double>(width)));
     if (part.amount != 0) n = std::max<size_t>(n, 1);
     columns.push_back(std::min(n, width));
     taken += columns.back();

@@ -44,6 +44,7 @@ std::vector<SpaceRow> SpaceRows(const UsageSnapshot& u) {
 std::string SpaceText(const UsageSnapshot& u, const TextStyle& style) {
   const std::vector<SpaceRow> rows = SpaceRows(u);
   std::vector<BarPart> parts;
+  parts.reserve(rows.size());
   for (const SpaceRow& row : rows) parts.push_back({&row.ink, row.bytes});
   std::string text = DrawBar(parts, u.capacity_bytes, std::min(style.width, 120u), style) + "\n\n";
   for (const SpaceRow& row : rows) {
@@ -131,6 +132,7 @@ std::string DfText(const UsageSnapshot& u, const TextStyle& style) {
   text += WritesText(u);
   text += fmt::format("Factor   {} = (D - S) / (W - A - U)\n", NumberText(u.write_factor()));
   text += fmt::format("Resets   {}; {}\n", Plural(u.zone_resets, "zone"), Plural(u.sync_frames, "synced frame"));
+  if (u.mounted_read_only && !u.clean) text += "Note     in use, or cut off: these are its latest records\n";
   return text + "\nAdvice   " + Advice(u) + "\n";
 }
 
@@ -175,6 +177,11 @@ std::string InfoText(const UsageSnapshot& u, const TextStyle& style) {
   table.AddRow({"device", EscapeName(u.device, !style.utf8)});
   table.AddRow({"uuid", u.uuid});
   table.AddRow({"label", u.label.empty() ? "-" : EscapeName(u.label, !style.utf8)});
+  table.AddRow({"format", fmt::format("version {}, feature flags {:#x} compat, {:#x} ro-compat, {:#x} incompat",
+                                      u.format_version, u.compat_flags, u.ro_compat_flags, u.incompat_flags)});
+  table.AddRow({"created", FormatTime(u.created_seconds)});
+  table.AddRow({"state", std::string(u.clean ? "clean" : "mounted, or cut off (the next mount recovers)") + ", " +
+                             Plural(u.mount_epoch, "read-write mount") + " so far"});
   table.AddRow({"zones", Plural(u.zone_count, "zone") + " of " + FormatBytes(u.zone_size)});
   table.AddRow({"capacity", FormatBytes(u.zone_capacity) + " a zone, " + FormatBytes(u.capacity_bytes) + " in all"});
   table.AddRow({"reserve", FormatBytes(u.reserve_bytes)});
@@ -191,6 +198,13 @@ Json InfoJson(const UsageSnapshot& u) {
   j["device"] = u.device;
   j["uuid"] = u.uuid;
   j["label"] = u.label;
+  j["format_version"] = u.format_version;
+  j["compat_flags"] = u.compat_flags;
+  j["ro_compat_flags"] = u.ro_compat_flags;
+  j["incompat_flags"] = u.incompat_flags;
+  j["created_seconds"] = u.created_seconds;
+  j["clean"] = u.clean;
+  j["mount_epoch"] = u.mount_epoch;
   j["zone_count"] = u.zone_count;
   j["zone_size_bytes"] = u.zone_size;
   j["zone_capacity_bytes"] = u.zone_capacity;

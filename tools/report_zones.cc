@@ -10,7 +10,7 @@
 namespace furrow::tools {
 namespace {
 
-constexpr size_t kNarrowestBar = 8;
+constexpr size_t kNarrowestBar = 6;
 constexpr size_t kWidestBar = 32;
 
 bool IsPlainEmpty(const ZoneUsage& z) {
@@ -20,7 +20,9 @@ bool IsPlainEmpty(const ZoneUsage& z) {
 std::string ZoneBar(const ZoneUsage& z, size_t columns, const TextStyle& style) {
   const uint64_t used = z.live_bytes + z.stale_bytes;
   const uint64_t left = z.capacity_bytes - std::min(z.capacity_bytes, z.write_pointer_bytes);
-  const uint64_t unusable = z.capacity_bytes - std::min(z.capacity_bytes, used + left);
+  uint64_t unusable = z.capacity_bytes - std::min(z.capacity_bytes, used + left);
+  // The header alone is not worth a column.
+  if (unusable * columns * 2 < z.capacity_bytes) unusable = 0;
   return DrawBar({{&kInkLive, z.live_bytes}, {&kInkStale, z.stale_bytes}, {&kInkUnusable, unusable}, {&kInkFree, left}},
                  z.capacity_bytes, columns, style);
 }

@@ -16,6 +16,12 @@ struct UsageSnapshot {
   std::string uuid;
   std::string label;
   bool mounted_read_only = false;
+  // As the superblock had it when it was mounted.
+  uint32_t format_version = 0;
+  uint64_t compat_flags = 0, ro_compat_flags = 0, incompat_flags = 0;
+  uint64_t created_seconds = 0;  // since 1970
+  uint64_t mount_epoch = 0;      // read-write mounts so far
+  bool clean = false;            // was unmounted, not cut off, and is not mounted read-write elsewhere
   uint32_t block_size = 0, zone_count = 0, max_open = 0, max_active = 0;
   uint64_t zone_size = 0, zone_capacity = 0;
 

@@ -14,6 +14,18 @@ namespace {
 #define FURROW_STRING_(x) #x
 #define FURROW_STRING(x) FURROW_STRING_(x)
 
+void FillSuperblock(const SuperblockInfo& superblock, UsageSnapshot* out) {
+  out->uuid = UuidToString(superblock.uuid);
+  out->label = superblock.label;
+  out->format_version = superblock.format_version;
+  out->compat_flags = superblock.compat_flags;
+  out->ro_compat_flags = superblock.ro_compat_flags;
+  out->incompat_flags = superblock.incompat_flags;
+  out->created_seconds = superblock.created_seconds;
+  out->mount_epoch = superblock.mount_epoch;
+  out->clean = superblock.clean;
+}
+
 void FillGeometry(const DeviceGeometry& geometry, UsageSnapshot* out) {
   out->block_size = geometry.block_size;
   out->zone_count = geometry.zone_count;
@@ -96,8 +108,7 @@ double UsageSnapshot::write_factor() const {
 UsageSnapshot Volume::Usage() const {
   UsageSnapshot usage;
   usage.device = name_;
-  usage.uuid = UuidToString(superblock_.uuid);
-  usage.label = superblock_.label;
+  FillSuperblock(superblock_, &usage);
   usage.mounted_read_only = read_only_;
   FillGeometry(device_->geometry(), &usage);
   FillSpace(zones_->Space(), &usage);

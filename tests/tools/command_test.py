@@ -175,6 +175,10 @@ class MkfsTest(CommandTest):
         self.assertEqual(3 << 20, info["zone_capacity_bytes"])
         self.assertEqual(5, info["max_open_zones"])
         self.assertEqual(6, info["max_active_zones"])
+        self.put_files()
+        after = self.json_of("info", self.uri)
+        self.assertTrue(after["clean"])
+        self.assertGreater(after["mount_epoch"], info["mount_epoch"])
 
     def test_refuses_what_cannot_work(self):
         for flags, message in [

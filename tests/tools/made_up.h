@@ -14,6 +14,10 @@ inline UsageSnapshot MadeUpUsage() {
   u.device = "dir:/var/tmp/zones";
   u.uuid = "01234567-89ab-4def-8123-456789abcdef";
   u.label = "bench";
+  u.format_version = 1;
+  u.created_seconds = 1700000000;
+  u.mount_epoch = 3;
+  u.clean = true;
   u.block_size = 4096;
   u.zone_count = 64;
   u.max_open = 14;

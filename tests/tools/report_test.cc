@@ -167,6 +167,14 @@ TEST(DrawTest, BarsAreAsWideAsAskedAndHideNothing) {
   EXPECT_EQ(DrawBar({{&kInkLive, 1}, {&kInkStale, 1}, {&kInkFree, 1}}, 3, 2, ascii).size(), 2u);
 }
 
+TEST(DfTest, SaysWhenTheNumbersMayLag) {
+  UsageSnapshot u = MadeUpUsage();
+  EXPECT_THAT(DfText(u, TextStyle()), Not(HasSubstr("in use, or cut off")));
+  u.clean = false;
+  u.mounted_read_only = true;
+  EXPECT_THAT(DfText(u, TextStyle()), HasSubstr("in use, or cut off"));
+}
+
 TEST(AdviceTest, NamesTheWorstFirst) {
   UsageSnapshot u = MadeUpUsage();
   EXPECT_EQ(Advice(u), "nothing to do");

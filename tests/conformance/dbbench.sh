@@ -6,7 +6,8 @@
 # The stock db_bench on Furrow: every workload, buffered and with direct I/O, without compression and with zstd. Workloads
 # that write each get a fresh device, those that only read share one filled device. After each, new processes look at it:
 # db_bench reads every key, `ldb scan` must give byte for byte what the same workload leaves on the host's file system
-# (the key sequence is seeded), `ldb checkconsistency` and `sst_dump --command=verify` of every table must pass.
+# (the key sequence is seeded), `ldb checkconsistency` and `sst_dump --command=verify` of every table must pass, and
+# `furrow df` must explain every device byte.
 # --full (default): 1,000,000 keys on 64 zones of 64 MiB, about 25 minutes. --quick: a tenth of it, with buffers and
 # zones small enough that the tree still has several levels; two of the four combinations. Non-zero if anything failed.
 . "$(dirname "$0")/lib.sh"
@@ -141,6 +142,7 @@ check_device() {
   tables=$("$FURROW" ls "$uri" /bench | grep -c '\.sst' || true)
   on "$uri" 900 sst_dump --file=/bench --command=verify >"$log" 2>"$log.err" || fail "$label: sst_dump --command=verify"
   verified=$(grep -c '^The file is ok' "$log" || true)
+  [[ $(unaccounted "$uri") == 0 ]] || fail "$label: $(unaccounted "$uri") device bytes are not accounted for in furrow df"
   ((verified == tables && tables > 0)) || fail "$label: sst_dump verified $verified of $tables tables"
 }
 

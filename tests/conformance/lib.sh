@@ -54,6 +54,16 @@ df_field() {
   "$FURROW" df "$1" --format=json | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"
 }
 
+# unaccounted URI: device bytes that `furrow df` cannot explain: D - ((W - A - U) + P + M + G + F + S). 0 is right.
+unaccounted() {
+  "$FURROW" df "$1" --format=json | python3 -c '
+import json, sys
+df = json.load(sys.stdin)
+why = df["host_bytes_written"] - df["absorbed_bytes"] - df["staged_bytes"] + sum(df[key] for key in (
+    "padding_bytes_written", "metadata_bytes_written", "gc_bytes_copied", "finish_padding_bytes", "sync_padding_bytes"))
+print(df["device_bytes_written"] - why)'
+}
+
 # on FS SECONDS TOOL ARGUMENTS...: a stock tool on FS (posix, or a furrow:// URI), for at most SECONDS.
 on() {
   local fs=$1 limit=$2 tool=$3
@@ -65,8 +75,8 @@ on() {
   fi
 }
 
-# show_log FILE: the end of what a tool printed, FILE and FILE.err, to standard error. (db_bench's progress goes to the latter,
-# separated by carriage returns.)
+# show_log FILE: the end of what a tool printed, FILE and FILE.err, to standard error. (db_bench's progress goes to the
+# latter, separated by carriage returns.)
 show_log() {
   local file
   for file in "$1" "$1.err"; do

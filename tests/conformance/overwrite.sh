@@ -80,6 +80,7 @@ count=$(on "$uri" 300 db_bench "${common[@]}" --use_existing_db=1 --benchmarks=r
 [[ $count == "$keys" ]] || die "afterwards a new process reads ${count:-no} keys of $keys: $(tail -n 3 "$log")"
 on "$uri" 300 ldb --db=/bench checkconsistency >"$log" 2>&1 || die "ldb checkconsistency: $(cat "$log")"
 on "$uri" 300 sst_dump --file=/bench --command=verify >"$log" 2>&1 || die "sst_dump: $(tail -n 5 "$log")"
+[[ $(unaccounted "$uri") == 0 ]] || die "$(unaccounted "$uri") device bytes are not accounted for in furrow df"
 
 percent=$((peak * 100 / usable))
 factor=$(df_field "$uri" write_factor)

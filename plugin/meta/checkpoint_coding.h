@@ -34,7 +34,8 @@ class CheckpointAssembler {
   // The checkpoint that begins with group `id`. Groups of others are passed over.
   CheckpointAssembler(uint64_t id, OnObject on_object) : id_(id), on_object_(std::move(on_object)) {}
 
-  // Takes the groups in their order, of any kind. Corruption: what is there is no checkpoint; or the error of on_object.
+  // Takes the groups in their order, of any kind. Corruption: what is there is no checkpoint; or the error of
+  // on_object.
   Status Add(const JournalGroup& group);
   bool complete() const { return complete_; }
   uint64_t objects() const { return got_.objects; }

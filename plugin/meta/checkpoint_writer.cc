@@ -48,6 +48,8 @@ Result<uint64_t> CheckpointWriter::Run(CheckpointSource* source) {
   device_bytes_ = 0;
   stream_.clear();
   payload_.clear();
+  // What waits now need not be replayed on top of the checkpoint.
+  FURROW_RETURN_IF_ERROR(commit_->Sync(queue_->last_appended()));
   JournalStart start;
   FURROW_ASSIGN_OR_RETURN(const GroupPlace begin, WritePart(GroupKind::kCheckpointBegin, &start.first_sequence));
   start.offset = begin.offset;

@@ -20,13 +20,13 @@ struct Extent {
     kFrame = 2,        // payload of one stream frame: zone_offset is behind the frame header
   };
   FileOffset file_offset;
-  ZoneOffset zone_offset;       // bytes; of the first byte of this extent
-  uint64_t checksum = 0;        // of the summary block, or of the piece itself if summary_unit is 0
-  uint32_t length = 0;          // bytes
+  ZoneOffset zone_offset;  // bytes; of the first byte of this extent
+  uint64_t checksum = 0;   // of the summary block, or of the piece itself if summary_unit is 0
+  uint32_t length = 0;     // bytes
   ZoneId zone;
-  uint32_t summary_unit = 0;    // offset of the summary in its zone / 512 bytes; 0 = no summary
-  uint32_t piece_skip = 0;      // bytes from the start of the piece to this extent
-  uint32_t piece_length = 0;    // bytes of the piece as written
+  uint32_t summary_unit = 0;  // offset of the summary in its zone / 512 bytes; 0 = no summary
+  uint32_t piece_skip = 0;    // bytes from the start of the piece to this extent
+  uint32_t piece_length = 0;  // bytes of the piece as written
   uint32_t flags = 0;
 
   constexpr FileOffset end() const { return file_offset + length; }
@@ -35,9 +35,9 @@ struct Extent {
 };
 static_assert(sizeof(Extent) <= 64, "promise 7: 64 B an extent");
 
-inline constexpr uint32_t kSummaryBytes = 4096;       // device bytes a summary takes (a multiple of every block size)
-inline constexpr uint32_t kFrameHeaderBytes = 64;     // in front of a frame's payload
-inline constexpr uint32_t kFrameTrailerBytes = 1;     // the last byte of a frame is never zero
+inline constexpr uint32_t kSummaryBytes = 4096;    // device bytes a summary takes (a multiple of every block size)
+inline constexpr uint32_t kFrameHeaderBytes = 64;  // in front of a frame's payload
+inline constexpr uint32_t kFrameTrailerBytes = 1;  // the last byte of a frame is never zero
 inline constexpr uint32_t kMaxPieceBytes = 16u << 20;
 
 // Device bytes of a frame with this much payload.

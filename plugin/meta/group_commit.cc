@@ -13,10 +13,7 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 
 GroupCommit::GroupCommit(ZonedDevice* device, RecordQueue* queue, JournalChain* chain, Logger* logger,
                          std::function<void()> on_group)
-    : queue_(queue),
-      device_name_(device->name()),
-      on_group_(std::move(on_group)),
-      appender_(device, chain, logger) {}
+    : queue_(queue), device_name_(device->name()), on_group_(std::move(on_group)), appender_(device, chain, logger) {}
 
 void GroupCommit::Begin(ZoneHold zone, const Uuid& uuid, uint64_t next_group, Sequence durable) {
   TakeTurn();

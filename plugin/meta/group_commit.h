@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GroupCommit: turns waiting records into journal groups. Whoever syncs and finds nobody writing takes the turn
-// and writes all that waits as one group; the others sleep and share the outcome. Owned by the metadata log. Any thread.
+// and writes all that waits as one group; the others sleep and share the outcome. Owned by the metadata log. Any
+// thread.
 //
 // The turn is a token, not a lock: it is passed on between device writes, and only syncs and the
 // checkpoint wait for it. mu_ is a leaf, never held across I/O.
@@ -67,11 +68,11 @@ class GroupCommit {
   JournalAppender appender_;
 
   mutable Mutex mu_;
-  CondVar changed_;                       // the turn is free, or durable_ or failed_ has changed
-  bool busy_ GUARDED_BY(mu_) = false;     // somebody has the turn
-  Status failure_ GUARDED_BY(mu_);        // why the log is read-only
-  std::atomic<bool> failed_{false};       // written under mu_
-  std::atomic<uint64_t> durable_{0};      // sequence; written by whoever has the turn
+  CondVar changed_;                    // the turn is free, or durable_ or failed_ has changed
+  bool busy_ GUARDED_BY(mu_) = false;  // somebody has the turn
+  Status failure_ GUARDED_BY(mu_);     // why the log is read-only
+  std::atomic<bool> failed_{false};    // written under mu_
+  std::atomic<uint64_t> durable_{0};   // sequence; written by whoever has the turn
 
   // Relaxed counters; see Counters.
   std::atomic<uint64_t> records_{0}, groups_{0}, group_bytes_{0}, checkpoint_bytes_{0};

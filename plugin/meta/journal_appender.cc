@@ -33,8 +33,7 @@ Status JournalAppender::Roll() {
   return Status::Ok();
 }
 
-Result<GroupPlace> JournalAppender::TryAppend(GroupKind kind, Bytes payload, Sequence first_sequence,
-                                              uint32_t count) {
+Result<GroupPlace> JournalAppender::TryAppend(GroupKind kind, Bytes payload, Sequence first_sequence, uint32_t count) {
   GroupHeader header;
   header.kind = kind;
   header.zone = {zone_->zone(), zone_->generation()};

@@ -19,6 +19,9 @@ ZoneRequest JournalRequest(uint64_t need) {
 // From this many on the zone layer keeps a second slot for the journal's roll.
 constexpr uint32_t kSlotsForRoll = 8;
 
+// Fewer empty zones than this, and resets are waited for: their own records need room in the journal.
+constexpr uint32_t kSpareZones = 3;
+
 bool HasSlots(const DeviceGeometry& g) {
   return (g.max_active == 0 || g.max_active >= kSlotsForRoll) && (g.max_open == 0 || g.max_open >= kSlotsForRoll);
 }
@@ -109,8 +112,19 @@ Result<ZoneHold> JournalChain::SelectFresh() {
   return hold;
 }
 
+void JournalChain::CountEmptyZones() {
+  short_of_zones_.store(zones_->Space().empty_zones < kSpareZones, std::memory_order_relaxed);
+}
+
+void JournalChain::WaitForZones() {
+  // An error: a reset has failed, and the zone manager tries again; the journal finds out when it needs the zone.
+  zones_->WaitForResets().IgnoreError();
+  CountEmptyZones();
+}
+
 Result<ZoneHold> JournalChain::SelectAndList() {
   FURROW_ASSIGN_OR_RETURN(ZoneHold hold, SelectFresh());
+  CountEmptyZones();
   const JournalZone zone{hold->zone(), hold->generation()};
   FURROW_RETURN_IF_ERROR(Update([&zone](Superblock* s) { s->journal_zones.push_back(zone); }));
   FURROW_CRASH_POINT("journal.zone.listed");

@@ -53,6 +53,11 @@ class JournalChain {
   // Background: resets the superblock zone that is no longer needed.
   void ResetStaleSuperblocks() EXCLUDES(update_mu_);
 
+  // So few zones are empty that those given up have to come back before the journal needs another.
+  bool short_of_zones() const { return short_of_zones_.load(std::memory_order_relaxed); }
+  // Waits until the zones given up have come back, if any. Never from the thread that resets.
+  void WaitForZones();
+
   Superblock current() const EXCLUDES(mu_);
   size_t zone_count() const EXCLUDES(mu_);
   uint64_t superblock_bytes() const { return superblock_bytes_.load(std::memory_order_relaxed); }
@@ -69,6 +74,7 @@ class JournalChain {
   // Writes the current superblock with a change, durably. On an error nothing has changed.
   Status Update(const std::function<void(Superblock*)>& change) EXCLUDES(update_mu_, mu_);
   Result<ZoneHold> SelectFresh();
+  void CountEmptyZones();
   // A fresh zone, listed.
   Result<ZoneHold> SelectAndList() EXCLUDES(update_mu_, mu_);
   // The zone at `end`, if it can be appended to; an empty hold otherwise.
@@ -84,13 +90,14 @@ class JournalChain {
   uint64_t last_sequence_ GUARDED_BY(update_mu_) = 0;  // of superblocks; failed ones are not used again
 
   mutable Mutex mu_;
-  Superblock current_ GUARDED_BY(mu_);          // as written last
+  Superblock current_ GUARDED_BY(mu_);             // as written last
   std::vector<LiveRange> ranges_ GUARDED_BY(mu_);  // parallel to current_.journal_zones
   ZoneHold prepared_ GUARDED_BY(mu_);
-  bool preparing_ GUARDED_BY(mu_) = false;      // somebody is selecting and listing a zone
+  bool preparing_ GUARDED_BY(mu_) = false;  // somebody is selecting and listing a zone
   CondVar prepared_changed_;
-  std::atomic<bool> has_prepared_{false};       // written under mu_
+  std::atomic<bool> has_prepared_{false};  // written under mu_
 
+  std::atomic<bool> short_of_zones_{false};
   std::atomic<uint64_t> durable_group_{0};
   std::atomic<uint64_t> superblock_bytes_{0};
   std::atomic<uint64_t> superblocks_{0};

@@ -27,10 +27,10 @@ inline constexpr uint32_t kMaxGroupPayload = 16u << 20;  // that a reader believ
 
 struct GroupHeader {
   GroupKind kind = GroupKind::kRecords;
-  JournalZone zone;           // where it lies
-  uint64_t number = 0;        // consecutive over the file system's life, from 1
-  uint64_t durable = 0;       // the last group known durable when this one was sent
-  Sequence first_sequence;    // of the first record; of the next record for other kinds
+  JournalZone zone;         // where it lies
+  uint64_t number = 0;      // consecutive over the file system's life, from 1
+  uint64_t durable = 0;     // the last group known durable when this one was sent
+  Sequence first_sequence;  // of the first record; of the next record for other kinds
   uint32_t record_count = 0;
 };
 

@@ -13,6 +13,8 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr uint64_t kGrowth = 4;
 // ... or takes this many zones more than it did, however little is in them.
 constexpr size_t kMoreZones = 4;
+// With this many zones more, writers wait for it: it needs room itself.
+constexpr size_t kTooManyZones = kMoreZones + 2;
 
 }  // namespace
 
@@ -24,7 +26,8 @@ JournalKeeper::JournalKeeper(ZonedDevice* device, RecordQueue* queue, GroupCommi
       options_(options),
       zone_capacity_(device->geometry().zone_capacity),
       writer_(device, queue, commit, chain, [this] { KeepUp(); }),
-      thread_("furrow-journal", [this] { Run(); }, options.sync_interval) {}
+      thread_(
+          "furrow-journal", [this] { Run(); }, options.sync_interval) {}
 
 JournalKeeper::~JournalKeeper() { Stop(); }
 
@@ -59,6 +62,20 @@ bool JournalKeeper::Due() const {
   const uint64_t grown = BytesWritten() - since_.load(kRelaxed);
   if (grown > options_.checkpoint_bytes && grown > kGrowth * last_bytes_.load(kRelaxed)) return true;
   return chain_->zone_count() > last_zones_.load(kRelaxed) + kMoreZones;
+}
+
+bool JournalKeeper::Overgrown() const {
+  return chain_->zone_count() > last_zones_.load(kRelaxed) + kTooManyZones && !commit_->failed();
+}
+
+void JournalKeeper::Throttle() {
+  if (Overgrown()) {
+    MutexLock lock(mu_);
+    const uint64_t attempt = attempts_;
+    thread_.Kick();
+    while (attempts_ == attempt && !stopped_ && Overgrown()) done_.Wait(mu_);
+  }
+  if (chain_->short_of_zones()) chain_->WaitForZones();
 }
 
 void JournalKeeper::OnGroup() {
@@ -123,6 +140,7 @@ void JournalKeeper::RunCheckpoint() {
   }
   MutexLock lock(mu_);
   served_ = serving;
+  ++attempts_;
   outcome_ = bytes.status();
   done_.NotifyAll();
 }

@@ -20,7 +20,7 @@ class JournalKeeper {
   struct Options {
     Clock* clock = nullptr;
     Logger* logger = nullptr;
-    uint64_t checkpoint_bytes = 0;  // bytes of journal after which a checkpoint is due
+    uint64_t checkpoint_bytes = 0;              // bytes of journal after which a checkpoint is due
     std::chrono::nanoseconds sync_interval{0};  // 0 = nobody but the callers syncs
   };
 
@@ -37,16 +37,20 @@ class JournalKeeper {
   void OnGroup();
   // Writes a checkpoint and waits for it.
   Status Checkpoint() EXCLUDES(mu_);
+  // Before a caller's sync: waits while the journal has outgrown what a checkpoint can catch up with, for as long as
+  // one checkpoint takes. Never from a thread that a checkpoint may wait for.
+  void Throttle() EXCLUDES(mu_);
   // Appends a TotalsRecord if there were other records since the last one.
   void AppendTotals();
 
   uint64_t checkpoints() const { return checkpoints_.load(std::memory_order_relaxed); }
 
  private:
-  void Run() EXCLUDES(mu_);       // one round of the thread
-  void KeepUp();                  // the short duties, also between the chunks of a checkpoint
+  void Run() EXCLUDES(mu_);  // one round of the thread
+  void KeepUp();             // the short duties, also between the chunks of a checkpoint
   void SyncIfTime();
   bool Due() const;
+  bool Overgrown() const;
   void RunCheckpoint() EXCLUDES(mu_);
   uint64_t BytesWritten() const;  // groups of all kinds, device bytes
 
@@ -59,18 +63,19 @@ class JournalKeeper {
   CheckpointSource* source_ = nullptr;  // set by Start
 
   // Set by Start; afterwards written by the background thread, read by any.
-  std::atomic<uint64_t> since_{0};             // value of BytesWritten() from which a checkpoint's age is counted; wraps
-  std::atomic<uint64_t> last_bytes_{0};        // size of the last checkpoint
-  std::atomic<size_t> last_zones_{0};          // zones of the journal right after it
+  std::atomic<uint64_t> since_{0};       // value of BytesWritten() from which a checkpoint's age is counted; wraps
+  std::atomic<uint64_t> last_bytes_{0};  // size of the last checkpoint
+  std::atomic<size_t> last_zones_{0};    // zones of the journal right after it
   std::atomic<uint64_t> checkpoints_{0};
-  std::atomic<uint64_t> totals_sequence_{0};   // of the last TotalsRecord of ours
-  std::chrono::nanoseconds last_sync_{0};      // background thread only
+  std::atomic<uint64_t> totals_sequence_{0};  // of the last TotalsRecord of ours
+  std::chrono::nanoseconds last_sync_{0};     // background thread only
 
   Mutex mu_;
   CondVar done_;
-  uint64_t requested_ GUARDED_BY(mu_) = 0;     // calls of Checkpoint
-  uint64_t served_ GUARDED_BY(mu_) = 0;        // of these are finished
-  Status outcome_ GUARDED_BY(mu_);             // of the last checkpoint
+  uint64_t requested_ GUARDED_BY(mu_) = 0;  // calls of Checkpoint
+  uint64_t served_ GUARDED_BY(mu_) = 0;     // of these are finished
+  Status outcome_ GUARDED_BY(mu_);          // of the last checkpoint
+  uint64_t attempts_ GUARDED_BY(mu_) = 0;   // checkpoints, whatever came of them
   bool stopped_ GUARDED_BY(mu_) = true;
 
   TaskThread thread_;  // last: it uses all of the above

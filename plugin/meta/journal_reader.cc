@@ -83,7 +83,8 @@ Result<std::optional<JournalGroup>> JournalReader::Next() {
     FURROW_RETURN_IF_ERROR(EnterZone(0));
   }
   FURROW_ASSIGN_OR_RETURN(const std::optional<JournalGroup> group, GroupAt(offset_));
-  if (group && group->header.number == expected_) return std::optional<JournalGroup>(Take(zone_index_, offset_, *group));
+  if (group && group->header.number == expected_)
+    return std::optional<JournalGroup>(Take(zone_index_, offset_, *group));
   return Continue();
 }
 

@@ -19,11 +19,11 @@ namespace furrow {
 
 // Where a journal that was read to its end stops.
 struct JournalEnd {
-  size_t zone_index = 0;     // in the list: of the last valid group
-  ZoneOffset offset;         // behind that group
-  uint64_t next_group = 0;   // number of the group that would follow
-  bool torn = false;         // bytes that are no valid group lie behind it, or a write of it had failed
-  std::string torn_detail;   // where, for the mount line
+  size_t zone_index = 0;    // in the list: of the last valid group
+  ZoneOffset offset;        // behind that group
+  uint64_t next_group = 0;  // number of the group that would follow
+  bool torn = false;        // bytes that are no valid group lie behind it, or a write of it had failed
+  std::string torn_detail;  // where, for the mount line
 };
 
 class JournalReader {
@@ -69,19 +69,19 @@ class JournalReader {
   const uint64_t uuid_hash_;
   const std::vector<JournalZone> zones_;
 
-  size_t zone_index_ = 0;         // current zone
-  uint64_t offset_ = 0;           // bytes: where the next group is expected
-  uint64_t group_offset_ = 0;     // bytes: where the last one was
-  uint64_t expected_;             // its number
-  uint64_t durable_at_least_ = 0; // groups up to this one were acknowledged, says the superblock
-  uint64_t limit_ = 0;            // bytes: write pointer of the current zone
-  bool entered_ = false;          // the first zone is the current one
+  size_t zone_index_ = 0;          // current zone
+  uint64_t offset_ = 0;            // bytes: where the next group is expected
+  uint64_t group_offset_ = 0;      // bytes: where the last one was
+  uint64_t expected_;              // its number
+  uint64_t durable_at_least_ = 0;  // groups up to this one were acknowledged, says the superblock
+  uint64_t limit_ = 0;             // bytes: write pointer of the current zone
+  bool entered_ = false;           // the first zone is the current one
   bool done_ = false;
   std::vector<uint64_t> valid_bytes_;
   JournalEnd end_;
 
-  AlignedBuffer buffer_;          // a window of the current zone
-  uint64_t buffer_offset_ = 0;    // bytes
+  AlignedBuffer buffer_;        // a window of the current zone
+  uint64_t buffer_offset_ = 0;  // bytes
   uint64_t buffer_bytes_ = 0;
   uint64_t bytes_read_ = 0;
 };

@@ -164,6 +164,7 @@ Sequence MetadataLog::Append(const Record& record) { return impl_->queue.Append(
 Status MetadataLog::Sync(Sequence upto) {
   if (durable() >= upto) return Status::Ok();
   FURROW_RETURN_IF_ERROR(impl_->CheckWriting());
+  impl_->keeper.Throttle();
   return impl_->commit.Sync(upto);
 }
 
@@ -180,7 +181,8 @@ Status MetadataLog::CommitResets(std::span<const PersistedZone> zones) {
   impl_->WaitUntilStarted();
   FURROW_RETURN_IF_ERROR(impl_->CheckWriting());
   for (const PersistedZone& z : zones) Append(ZoneRecord{z});
-  FURROW_RETURN_IF_ERROR(Sync(last_appended()));
+  // Not throttled: a checkpoint may wait for the zones that are reset.
+  FURROW_RETURN_IF_ERROR(impl_->commit.Sync(last_appended()));
   FURROW_CRASH_POINT("zone.resets_committed");
   return Status::Ok();
 }

@@ -44,7 +44,7 @@ class CheckpointSource {
 
 struct FormatOptions {
   Uuid uuid{};
-  std::string label;            // <= 64 bytes
+  std::string label;             // <= 64 bytes
   uint64_t created_seconds = 0;  // unix time
 };
 
@@ -56,15 +56,15 @@ struct SuperblockInfo {
   std::string label;
   uint64_t created_seconds = 0;
   uint64_t superblock_sequence = 0;
-  uint64_t mount_epoch = 0;  // grows by 1 at each read-write mount
-  bool clean = false;        // unmounted in order
+  uint64_t mount_epoch = 0;                  // grows by 1 at each read-write mount
+  bool clean = false;                        // unmounted in order
   std::vector<PersistedZone> journal_zones;  // in order, the first holds the current checkpoint's start
 };
 
 struct ReplayReport {
   uint64_t groups = 0, records = 0, objects = 0;
   uint64_t bytes_read = 0;
-  bool torn_tail = false;       // the journal ends in a group that was never acknowledged
+  bool torn_tail = false;  // the journal ends in a group that was never acknowledged
   std::string torn_detail;
   uint64_t bytes_after_totals = 0;  // groups from the last TotalsRecord on (add to M and D)
   Sequence last_sequence;
@@ -114,8 +114,9 @@ class MetadataLog final : public ZoneJournal {
   void AccountJournalZones(ZoneManager* zones);
 
   // Read-write: attaches the zone manager (after its FinishLoad; best
-  // after its Start, so that it can free slots for the journal; resets wait until this call is over) and the source, makes the journal fit to be
-  // appended to (a fresh zone if the tail is torn), records the new mount epoch, starts the background thread.
+  // after its Start, so that it can free slots for the journal; resets wait until this call is over) and the source,
+  // makes the journal fit to be appended to (a fresh zone if the tail is torn), records the new mount epoch, starts the
+  // background thread.
   Status StartWriting(ZoneManager* zones, CheckpointSource* source);
   // Final totals, sync, superblock with the clean flag; stops the thread. Idempotent. After
   // it only Append must not be called. Returns the first error of the mount's life, if any.

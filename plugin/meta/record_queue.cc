@@ -14,6 +14,7 @@ Sequence RecordQueue::Append(const Record& record) {
   // Encoded outside the lock. Sequence numbers are implicit, so the bytes do not depend on the order that the lock
   // decides. Not thread_local: RocksDB's tools unmount in static destruction, when the main thread's are gone.
   std::string encoded;
+  encoded.reserve(128);  // most fit: one allocation
   EncodeRecord(record, &encoded);
 
   MutexLock lock(mu_);

@@ -211,8 +211,8 @@ Result<Variant> Decode(Bytes in, const char* what) {
   FieldReader reader(in.substr(1));
   std::visit([&reader](auto& r) { Fields(reader, r); }, v);
   if (!reader.Done()) {
-    return Status::Corruption(std::string(what) + ": type " + std::to_string(type) + ", " +
-                              std::to_string(in.size()) + " bytes: malformed");
+    return Status::Corruption(std::string(what) + ": type " + std::to_string(type) + ", " + std::to_string(in.size()) +
+                              " bytes: malformed");
   }
   return v;
 }

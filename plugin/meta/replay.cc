@@ -11,7 +11,8 @@ JournalReplay::JournalReplay(ZonedDevice* device, const Superblock& superblock, 
     : device_(device),
       sink_(sink),
       reader_(device, superblock),
-      assembler_(superblock.start.group, [sink](CheckpointObject&& object) { return sink->OnObject(std::move(object)); }) {
+      assembler_(superblock.start.group,
+                 [sink](CheckpointObject&& object) { return sink->OnObject(std::move(object)); }) {
   report_.last_sequence = superblock.start.first_sequence - 1;
 }
 
@@ -24,7 +25,8 @@ Result<ReplayReport> JournalReplay::Run() {
         std::to_string(reader_.group_offset().value()) + ", journal group " + std::to_string(group->header.number)));
   }
   if (!assembler_.complete()) {
-    return Status::Corruption(device_->name() + ": the current checkpoint has no end, although the superblock says that "
+    return Status::Corruption(device_->name() +
+                              ": the current checkpoint has no end, although the superblock says that "
                               "it was verified: run furrow check");
   }
   report_.objects = assembler_.objects();

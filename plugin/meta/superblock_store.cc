@@ -65,7 +65,8 @@ Result<Superblock> SuperblockStore::ReadNewest() {
   }
   if (newest) return *std::move(newest);
   if (furrow_zone) {
-    return Status::Corruption(device_->name() + ": zones 0 and 1 are Furrow's, but hold no valid superblock: run furrow "
+    return Status::Corruption(device_->name() +
+                              ": zones 0 and 1 are Furrow's, but hold no valid superblock: run furrow "
                               "check, or make a new file system with furrow mkfs --force");
   }
   return Status::NotFound("no Furrow file system on " + device_->name() + "; make one with furrow mkfs");

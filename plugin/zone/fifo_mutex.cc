@@ -27,4 +27,9 @@ void FifoMutex::Unlock() {
   next->wake.NotifyOne();
 }
 
+size_t FifoMutex::waiters() {
+  MutexLock lock(mu_);
+  return queue_.size();
+}
+
 }  // namespace furrow

@@ -21,6 +21,8 @@ class CAPABILITY("mutex") FifoMutex {
   void Lock() ACQUIRE() EXCLUDES(mu_);
   // Hands the lock to the longest waiter.
   void Unlock() RELEASE() EXCLUDES(mu_);
+  // Threads in the queue, a moment ago.
+  size_t waiters() EXCLUDES(mu_);
 
  private:
   struct Waiter {

@@ -64,6 +64,12 @@ void ZoneCore::SubLive(ZoneId z, uint64_t bytes) {
   const uint64_t raw = zone.live.fetch_sub(bytes, std::memory_order_acq_rel);
   const uint64_t before = raw & ~ZoneShared::kExcluded;
   assert(before >= bytes);
+  if (before < bytes) {  // a bug above us; better a zone too many in use than sums that wrap
+    zone.live.fetch_add(bytes, std::memory_order_acq_rel);
+    options.logger->Error(Name(z) + ": " + std::to_string(bytes) + " bytes dropped, only " + std::to_string(before) +
+                          " were live; run `furrow check` and report this");
+    return;
+  }
   if (!(raw & ZoneShared::kExcluded)) totals.live.fetch_sub(bytes, std::memory_order_relaxed);
   const uint64_t after = before - bytes;
   if (after != 0 && ZoneTable::BucketOf(before, zone.capacity) == ZoneTable::BucketOf(after, zone.capacity)) return;
@@ -205,6 +211,7 @@ void ZoneCore::ExcludeLocked(ZoneId z, ZoneCondition condition) {
   ZoneEntry& s = table.at(z);
   if (s.excluded) return;
   table.Move(z, ZonePlace::kNone);
+  table.DropFromUse(z);
   TransitionLocked(z, [](ZoneEntry& state) { state.excluded = true; });
   s.condition = condition;
   totals.capacity.fetch_sub(shared(z).capacity, std::memory_order_relaxed);

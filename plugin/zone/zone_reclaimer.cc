@@ -139,8 +139,10 @@ void ZoneReclaimer::CommitFailedLocked(const std::vector<PersistedZone>& zones, 
     core_->shared(p.zone).generation.fetch_sub(1, std::memory_order_acq_rel);
     core_->table.Move(p.zone, ZonePlace::kDead);  // the next kick tries again
   }
-  core_->options.logger->Error(std::to_string(zones.size()) + " dead zones of " + core_->device->name() +
-                               " stay as they are, the journal could not record their reset: " + why.ToString());
+  if (why.code() != StatusCode::kAborted) {  // an unmount: the next mount does it
+    core_->options.logger->Error(std::to_string(zones.size()) + " dead zones of " + core_->device->name() +
+                                 " stay as they are, the journal could not record their reset: " + why.ToString());
+  }
   FailLocked(why.WithContext("recording the reset of " + core_->Name(zones.front().zone)));
 }
 

@@ -7,6 +7,7 @@ namespace furrow {
 namespace {
 
 constexpr int kBadZonesPerCall = 3;
+constexpr uint64_t kFailedResetsPerCall = 8;
 constexpr uint64_t kNearlyFullPercent = 90;  // a finish writes all that is missing
 // A zone of its own for each file, as long as this many are spare.
 constexpr uint32_t kPlentyZones = 8;
@@ -103,6 +104,7 @@ ZoneHold ZoneSelector::ShareLocked(const Call& call, const PlacementChoice& choi
   if (choice.provisional) core_->counters.provisional_selections++;
   // A zone whose thread is not known belongs to the first that goes on with it.
   if (!choice.shared && s.owner_thread == 0) s.owner_thread = call.request.key.owner.thread;
+  if (s.condition == ZoneCondition::kClosed) s.condition = ZoneCondition::kImplicitOpen;  // by the write to come
   return ZoneHold(s.open);
 }
 
@@ -187,7 +189,9 @@ Status ZoneSelector::MayWaitLocked(const Call& call) {
 }
 
 Status ZoneSelector::MayWaitForZoneLocked(const Call& call) {
-  if (core_->reset_failures != call.failures_at_start) {
+  // One bad zone among many is no reason to give up; a journal or device that keeps failing is.
+  const uint64_t failures = core_->reset_failures - call.failures_at_start;
+  if (failures >= kFailedResetsPerCall || (failures != 0 && core_->ResetsUnderWayLocked() == 0)) {
     return Status::IoError("no empty zone on " + core_->device->name() +
                            ", and giving dead ones back failed: " + core_->reset_error.ToString());
   }

@@ -19,6 +19,11 @@ void ZoneTable::SetUse(ZoneId z, ZoneRole role, LifetimeClass lifetime, Placemen
   if (role != ZoneRole::kNone) in_use_[static_cast<size_t>(role)]++;
 }
 
+void ZoneTable::DropFromUse(ZoneId z) {
+  const ZoneRole role = at(z).role;
+  if (role != ZoneRole::kNone) in_use_[static_cast<size_t>(role)]--;
+}
+
 uint8_t ZoneTable::BucketOf(uint64_t live, uint64_t capacity) {
   if (live >= capacity) return 0;
   if (live == 0) return kGarbageBuckets - 1;

@@ -89,6 +89,8 @@ class ZoneTable {
 
   // Changes what a zone is used for. Precondition: linked nowhere.
   void SetUse(ZoneId z, ZoneRole role, LifetimeClass lifetime, PlacementOwner owner);
+  // A zone that leaves service keeps its role but counts no longer. It never comes back.
+  void DropFromUse(ZoneId z);
   uint32_t in_use(ZoneRole role) const { return in_use_[static_cast<size_t>(role)]; }
 
   // Moves a zone out of the list it is in (if any) and into the one for `place`.

@@ -257,20 +257,17 @@ TEST(FifoMutex, ServesInOrderOfArrival) {
   FifoMutex mu;
   std::vector<int> order;
   std::vector<std::thread> threads;
-  std::atomic<int> started{0};
   mu.Lock();
   for (int i = 0; i < 4; i++) {
     threads.emplace_back([&, i] {
-      while (started != i) std::this_thread::yield();
-      started++;
       FifoLock lock(mu);
       order.push_back(i);
     });
+    while (mu.waiters() != static_cast<size_t>(i) + 1) std::this_thread::yield();
   }
-  while (started != 4) std::this_thread::yield();
   mu.Unlock();
   for (std::thread& t : threads) t.join();
-  EXPECT_EQ(order.size(), 4u);
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
   FifoLock again(mu);
 }
 

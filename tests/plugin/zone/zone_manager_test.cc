@@ -281,8 +281,29 @@ TEST_F(SelectTest, ZoneThatDiesInResetLeavesService) {
   manager_->SubLive(zone, kCapacity - kBlock);
   EXPECT_EQ(manager_->WaitForResets().code(), StatusCode::kIoError);
   EXPECT_EQ(manager_->Space().capacity_bytes, 19 * kCapacity);
+  EXPECT_EQ(manager_->Zone(zone).condition, ZoneCondition::kOffline);
   EXPECT_TRUE(manager_->WaitForResets().ok());
   ExpectBalanced();
+}
+
+// A waiter is not told of one zone's failure while another zone can still be given back to it.
+TEST_F(SelectTest, OneBadResetDoesNotFailTheWaiters) {
+  Mount(20, 0);
+  const std::vector<ZoneId> zones = FillWithBulk();
+  std::atomic<bool> go{false};
+  device_->before = [&](Call c, ZoneId z) {
+    if (c != Call::kReset) return Status::Ok();
+    while (!go) std::this_thread::yield();
+    return z == zones[0] ? Status::IoError("reset failed") : Status::Ok();
+  };
+  manager_->Start();
+  manager_->SubLive(zones[0], kCapacity - kBlock);
+  manager_->SubLive(zones[1], kCapacity - kBlock);
+  Status result = Status::Aborted("not called");
+  std::thread waiter = Waiting([&] { result = manager_->SelectZone(Request(ZoneRole::kBulk)).status(); });
+  go = true;
+  waiter.join();
+  EXPECT_TRUE(result.ok()) << result.ToString();
 }
 
 TEST_F(SelectTest, BadZoneIsSkippedAtOpen) {

@@ -5,4 +5,4 @@
 # Mount time and memory with 100,000 files, 1,000,000 extents, 30,000 zones.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-build/release/bin/mount_benchmark
+"${FURROW_BUILD_DIR:-build/release}/bin/mount_benchmark"

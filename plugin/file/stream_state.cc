@@ -139,12 +139,17 @@ Status StreamState::Note(Status status) {
   return failed_;
 }
 
+bool StreamState::HoldsChunk() const {
+  ReaderLock lock(node_->mu);
+  return node_->open && node_->open->pending && node_->open->pending->size() >= ChunkPool::kChunkBytes;
+}
+
 Status StreamState::Append(Bytes data) {
   if (data.empty()) return Status::Ok();
   FURROW_RETURN_IF_ERROR(CheckUsable());
   FURROW_RETURN_IF_ERROR(engine_->log->writable());
   // The drainer does not keep up: memory stays bounded, and this writer goes at the device's pace.
-  if (engine_->pool->overfull()) FURROW_RETURN_IF_ERROR(Drain());
+  if (engine_->pool->overfull() && HoldsChunk()) FURROW_RETURN_IF_ERROR(Drain());
   FileOffset before, after;
   {
     WriterLock lock(node_->mu);

@@ -33,8 +33,8 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   StreamState(const FileEngine* engine, const FileRef& file, PlacementOwner owner);
   ~StreamState();
 
-  // A memory copy: takes node->mu, no system call, no I/O, unless the pool is overfull: then the caller
-  // drains this file first. W and U are counted.
+  // A memory copy: takes node->mu, no system call, no I/O, unless the pool is overfull and this file has
+  // a share in it: then the caller drains it first. W and U are counted.
   Status Append(Bytes data);
   // Writes all that is pending now as frames (not durable), without waiting for appends that come meanwhile.
   Status Drain() EXCLUDES(mu_);
@@ -83,6 +83,8 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   bool LeaveList();
 
   Status CheckUsable() const;
+  // So much is pending that a drain would free memory.
+  bool HoldsChunk() const;
   Status WritePending(FileOffset upto, Cause cause, bool durable) REQUIRES(section_);
   // Writes one frame from `from` on, at most up to `to`: less where a zone ends.
   Status WriteFrame(FileOffset from, FileOffset to, Cause cause, bool durable) REQUIRES(section_);

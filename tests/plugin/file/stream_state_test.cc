@@ -130,6 +130,25 @@ TEST_F(StreamStateTest, LargeSyncGoesThroughAFlush) {
   EXPECT_EQ(mount_->ReadAll("/000001.log"), data);
 }
 
+// A log that wrote little does not pay for the memory that others hold.
+TEST_F(StreamStateTest, OverfullPoolDrainsTheWritersOwnFile) {
+  constexpr uint64_t kPool = 4 * ChunkPool::kChunkBytes;
+  Create(4 << 20, 32, kPool);
+  OpenedWriter big = mount_->Create("/000001.log");
+  OpenedWriter small = mount_->Create("/000002.log");
+  const std::string data = Pattern(1, 2 * kPool + 1);
+  ASSERT_OK(big.writer->Append(data));
+  ASSERT_OK(small.writer->Append("ab"));
+  ASSERT_TRUE(mount_->pool().overfull());
+  ASSERT_OK(small.writer->Append("cd"));
+  EXPECT_EQ(mount_->counters().staged_bytes, static_cast<int64_t>(data.size() + 4));
+  ASSERT_OK(big.writer->Append("x"));
+  EXPECT_EQ(mount_->counters().staged_bytes, 5);
+  EXPECT_FALSE(mount_->pool().overfull());
+  EXPECT_EQ(mount_->ReadAll("/000001.log"), data + "x");
+  mount_->ExpectBalanced();
+}
+
 TEST_F(StreamStateTest, FillsZonesToTheEnd) {
   Create(512 << 10, 64);
   OpenedWriter wal = mount_->Create("/000001.log");
@@ -210,10 +229,11 @@ TEST_F(StreamStateTest, ThreeFailedZonesAreAnErrorForGood) {
   ASSERT_OK(wal.writer->Append("two"));
   FaultRule rule;
   rule.call = DeviceCall::kWriteDurable;
-  rule.count = 3;
+  rule.count = UINT64_MAX;  // the journal's writes meet it, too, when a given-up zone is to be reset
   mount_->device()->AddRule(rule);
   EXPECT_EQ(wal.writer->Sync().code(), StatusCode::kIoError);
-  EXPECT_EQ(mount_->device()->faults(), 3u);
+  EXPECT_GE(mount_->device()->faults(), 3u);
+  mount_->device()->ClearRules();
   EXPECT_EQ(wal.writer->Sync().code(), StatusCode::kIoError);
   EXPECT_EQ(wal.writer->Append("x").code(), StatusCode::kIoError);
   EXPECT_EQ(wal.writer->Truncate(0).code(), StatusCode::kIoError);

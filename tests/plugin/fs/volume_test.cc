@@ -224,7 +224,9 @@ TEST_F(VolumeTest, ACheckpointInTheMiddleChangesNothing) {
       const Status status = volume_->engine().log->Checkpoint();
       ASSERT_TRUE(status.ok()) << status.ToString();
     }
-    if (i % 3 == 0) ASSERT_TRUE(volume_->files().names().Unlink("/" + std::to_string(i) + ".sst").ok());
+    if (i % 3 == 0) {
+      ASSERT_TRUE(volume_->files().names().Unlink("/" + std::to_string(i) + ".sst").ok());
+    }
   }
   Remount();
   for (int i = 0; i < 50; ++i) {

@@ -48,6 +48,7 @@ Volume::~Volume() {
   if (!status.ok()) logger_->Error("unmount of " + name_ + ": " + status.message());
   files_.reset();
   drainer_.reset();
+  if (zones_) zones_->Stop();  // a mount that failed half way: its threads use the log
   log_.reset();
   zones_.reset();
   device_.reset();  // gives the mount lock back, before the registry lets anybody mount again
@@ -136,6 +137,8 @@ Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
   std::vector<ZoneId> walked;
   for (const PersistedZone& zone : zones_->StreamZones()) walked.push_back(zone.zone);
   if (!walked.empty()) FURROW_RETURN_IF_ERROR(device_->Flush(walked));
+  // First the zone manager: a journal with a torn tail needs a fresh zone, and perhaps a finish that frees a slot.
+  zones_->Start();
   FURROW_RETURN_IF_ERROR(log_->StartWriting(zones_.get(), files_.get()));
   for (const FileRef& file : recovered) {
     WriterLock lock(file->mu);
@@ -153,7 +156,6 @@ Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
     file->Depend(log_->Append(record));
   }
   FURROW_RETURN_IF_ERROR(log_->SyncAll());
-  zones_->Start();
   drainer_->Start();
   files_->Start();
   return Status::Ok();
@@ -192,12 +194,12 @@ Status Volume::UnmountOnce() {
   const auto keep = [&first](const Status& status) {
     if (first.ok()) first = status;
   };
-  // Files first, then what frees zones, then the journal that everything before has written to.
+  // Files first, then the journal that they have written to, then the zones: the last records may need one.
   keep(drainer_->Stop());
   keep(files_->Stop());
   keep(log_->SyncAll());
-  zones_->Stop();
   keep(log_->StopWriting());
+  zones_->Stop();
   return first;
 }
 

@@ -239,12 +239,16 @@ Status JournalChain::SwitchStart(const JournalZone& zone, const JournalStart& st
   return Status::Ok();
 }
 
-Status JournalChain::Close() {
+void JournalChain::ReleasePrepared() {
   ZoneHold unused;
+  MutexLock lock(mu_);
+  std::swap(unused, prepared_);
+}
+
+Status JournalChain::Close() {
   std::vector<JournalZone> listed;
   {
     MutexLock lock(mu_);
-    unused = std::move(prepared_);
     for (const LiveRange& r : ranges_) {
       if (r.live > 0) listed.push_back(r.zone);
     }
@@ -253,6 +257,11 @@ Status JournalChain::Close() {
     s->clean = true;
     s->journal_zones = listed;
   });
+}
+
+void JournalChain::NoteCheckpointSize(uint64_t bytes) {
+  const DeviceGeometry& g = device_->geometry();
+  zones_->SetCheckpointZones(static_cast<uint32_t>(bytes / (g.zone_capacity - g.block_size) + 1));
 }
 
 void JournalChain::ResetStaleSuperblocks() {

@@ -48,8 +48,12 @@ class JournalChain {
   // The checkpoint that begins at `start` in `zone` is whole and verified: makes it the current one, drops the zones
   // before it and gives their bytes up. On an error the old one stays.
   Status SwitchStart(const JournalZone& zone, const JournalStart& start) EXCLUDES(update_mu_, mu_);
-  // The last superblock of a mount in order; gives an unused zone back.
+  // Gives a zone back that was prepared and not used.
+  void ReleasePrepared() EXCLUDES(mu_);
+  // The last superblock of a mount in order.
   Status Close() EXCLUDES(update_mu_, mu_);
+  // Tells the zone manager how much room the next checkpoint will want. Device bytes of the last one.
+  void NoteCheckpointSize(uint64_t bytes);
   // Background: resets the superblock zone that is no longer needed.
   void ResetStaleSuperblocks() EXCLUDES(update_mu_);
 

@@ -33,6 +33,7 @@ JournalKeeper::~JournalKeeper() { Stop(); }
 
 void JournalKeeper::Start(CheckpointSource* source, uint64_t journal_bytes, uint64_t checkpoint_bytes) {
   source_ = source;
+  chain_->NoteCheckpointSize(checkpoint_bytes);
   last_bytes_.store(checkpoint_bytes, kRelaxed);
   last_zones_.store(checkpoint_bytes / zone_capacity_, kRelaxed);
   since_.store(BytesWritten() - (journal_bytes - checkpoint_bytes), kRelaxed);
@@ -131,6 +132,7 @@ void JournalKeeper::RunCheckpoint() {
   last_zones_.store(chain_->zone_count(), kRelaxed);
   if (bytes.ok()) {
     last_bytes_.store(*bytes, kRelaxed);
+    chain_->NoteCheckpointSize(*bytes);
     since_.store(began + *bytes, kRelaxed);
     checkpoints_.fetch_add(1, kRelaxed);
   } else {

@@ -16,6 +16,7 @@ namespace furrow {
 namespace {
 
 constexpr size_t kMaxBatchBytes = 1 << 20;            // of records in one group
+constexpr std::chrono::seconds kStartLimit(1);        // between the zone manager's start and the journal's
 constexpr uint64_t kMaxCheckpointTrigger = 32 << 20;  // bytes
 
 // Groups leave room for several in a zone, however small.
@@ -63,7 +64,7 @@ struct MetadataLog::Impl {
         commit(d, &queue, &chain, o.logger, [this] { keeper.OnGroup(); }),
         keeper(d, &queue, &commit, &chain, KeeperOptions(*d, o)) {}
 
-  enum class State { kIdle, kStarting, kWriting };
+  enum class State { kIdle, kReplayed, kStarting, kWriting };
 
   // OK while records can become durable.
   Status CheckWriting() const {
@@ -75,9 +76,13 @@ struct MetadataLog::Impl {
     state.store(to, std::memory_order_release);
     state_changed.NotifyAll();
   }
-  // Resets may be asked for while the mount still opens the journal: they come after that.
+  // Resets may be asked for while the mount still opens the journal: they come after that. A mount that starts the
+  // zone manager's threads calls StartWriting at once, but they may be faster.
   void WaitUntilStarted() EXCLUDES(state_mu) {
     MutexLock lock(state_mu);
+    while (state.load(std::memory_order_relaxed) == State::kReplayed) {
+      if (!state_changed.WaitFor(state_mu, kStartLimit)) return;
+    }
     while (state.load(std::memory_order_relaxed) == State::kStarting) state_changed.Wait(state_mu);
   }
 
@@ -102,7 +107,6 @@ struct MetadataLog::Impl {
   uint64_t journal_bytes = 0;
   uint64_t checkpoint_bytes = 0;
   Sequence last_replayed;
-  bool replayed = false;
   Status stop_outcome;
 
   Mutex state_mu;
@@ -132,14 +136,16 @@ Result<ReplayReport> MetadataLog::Replay(ReplaySink* sink) {
   impl_->checkpoint_bytes = replay.checkpoint_bytes();
   impl_->queue.StartAfter(report.last_sequence);
   impl_->last_replayed = report.last_sequence;
-  impl_->replayed = true;
+  impl_->SetState(Impl::State::kReplayed);
   return report;
 }
 
 void MetadataLog::AccountJournalZones(ZoneManager* zones) { impl_->chain.AccountZones(zones); }
 
 Status MetadataLog::StartWriting(ZoneManager* zones, CheckpointSource* source) {
-  if (!impl_->replayed) return Status::InvalidArgument(impl_->device->name() + ": StartWriting before Replay");
+  if (impl_->state.load() != Impl::State::kReplayed) {
+    return Status::InvalidArgument(impl_->device->name() + ": StartWriting has to follow Replay");
+  }
   impl_->SetState(Impl::State::kStarting);
   const Status s = impl_->Begin(zones, source);
   impl_->SetState(s.ok() ? Impl::State::kWriting : Impl::State::kIdle);
@@ -154,7 +160,9 @@ Status MetadataLog::StopWriting() {
   Status s = impl_->commit.Sync(last_appended());
   FURROW_CRASH_POINT("unmount.synced");
   if (s.ok()) s = impl_->chain.Close();
+  // Whatever happened: no zone is held when the zone manager goes.
   impl_->commit.End();
+  impl_->chain.ReleasePrepared();
   impl_->stop_outcome = s;
   return s;
 }
@@ -179,7 +187,10 @@ Status MetadataLog::Checkpoint() {
 
 Status MetadataLog::CommitResets(std::span<const PersistedZone> zones) {
   impl_->WaitUntilStarted();
-  FURROW_RETURN_IF_ERROR(impl_->CheckWriting());
+  if (impl_->state.load(std::memory_order_acquire) != Impl::State::kWriting) {
+    return Status::Aborted(impl_->device->name() + ": the journal is closed; the next mount resets these zones");
+  }
+  FURROW_RETURN_IF_ERROR(impl_->commit.writable());
   for (const PersistedZone& z : zones) Append(ZoneRecord{z});
   // Not throttled: a checkpoint may wait for the zones that are reset.
   FURROW_RETURN_IF_ERROR(impl_->commit.Sync(last_appended()));

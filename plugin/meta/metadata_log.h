@@ -119,7 +119,8 @@ class MetadataLog final : public ZoneJournal {
   // background thread.
   Status StartWriting(ZoneManager* zones, CheckpointSource* source);
   // Final totals, sync, superblock with the clean flag; stops the thread. Idempotent. After
-  // it only Append must not be called. Returns the first error of the mount's life, if any.
+  // it nothing becomes durable any more (CommitResets: Aborted). Stop the zone manager afterwards: the last
+  // records may need a zone. Returns the first error of the mount's life, if any.
   Status StopWriting();
 
   // Gives the record the next sequence number and queues it. Memory only; any lock of the caller's may be held.

@@ -326,6 +326,20 @@ TEST_F(StreamStateTest, TruncateThenAppendThenPowerCut) {
   }
 }
 
+// Else a power cut could leave frames of an incarnation that the journal never heard of, for the next one to claim.
+TEST_F(StreamStateTest, NewIncarnationIsDurableBeforeItsFrames) {
+  OpenedWriter wal = mount_->Create("/000001.log");
+  ASSERT_OK(wal.writer->Append("abcdef"));
+  ASSERT_OK(wal.writer->Sync());
+  ASSERT_OK(wal.writer->Truncate(3));
+  const Sequence truncated = mount_->log()->last_appended();
+  ASSERT_LT(mount_->log()->durable(), truncated);
+  ASSERT_OK(wal.writer->Append("xyz"));
+  ASSERT_OK(StateOf(wal.handle.file())->Drain());
+  EXPECT_GE(mount_->log()->durable(), truncated);
+  EXPECT_EQ(mount_->ReadAll("/000001.log"), "abcxyz");
+}
+
 // --- close, reopen, delete -----------------------------------------------------------------
 
 TEST_F(StreamStateTest, CloseOfADurableFileIsStatedAtOnce) {

@@ -23,7 +23,7 @@
 namespace furrow {
 
 // Receives the state at mount: first the checkpoint's objects, then the records behind it in
-// sequence order. One thread. An error stops the mount.
+// sequence order, then an object for each journal zone whose record was lost. One thread. An error stops the mount.
 class ReplaySink {
  public:
   virtual ~ReplaySink() = default;

@@ -10,10 +10,34 @@ namespace furrow {
 JournalReplay::JournalReplay(ZonedDevice* device, const Superblock& superblock, ReplaySink* sink)
     : device_(device),
       sink_(sink),
+      zones_(superblock.journal_zones),
       reader_(device, superblock),
       assembler_(superblock.start.group,
-                 [sink](CheckpointObject&& object) { return sink->OnObject(std::move(object)); }) {
+                 [this](CheckpointObject&& object) {
+                   if (const auto* zone = std::get_if<ZoneObject>(&object)) NoteZone(zone->zone);
+                   return sink_->OnObject(std::move(object));
+                 }),
+      known_(superblock.journal_zones.size()) {
   report_.last_sequence = superblock.start.first_sequence - 1;
+}
+
+void JournalReplay::NoteZone(const PersistedZone& zone) {
+  for (size_t i = 0; i < zones_.size(); ++i) {
+    if (zones_[i].zone == zone.zone) known_[i] = zone;
+  }
+}
+
+Status JournalReplay::DeliverUnrecordedZones() {
+  for (size_t i = 0; i < zones_.size(); ++i) {
+    PersistedZone zone = known_[i];
+    const bool recorded = zone.role == ZoneRole::kJournal && zone.generation == zones_[i].generation;
+    if (recorded || reader_.valid_bytes()[i] == 0) continue;
+    zone.zone = zones_[i].zone;
+    zone.generation = zones_[i].generation;
+    zone.role = ZoneRole::kJournal;
+    FURROW_RETURN_IF_ERROR(sink_->OnObject(ZoneObject{report_.last_sequence, zone}));
+  }
+  return Status::Ok();
 }
 
 Result<ReplayReport> JournalReplay::Run() {
@@ -29,6 +53,7 @@ Result<ReplayReport> JournalReplay::Run() {
                               ": the current checkpoint has no end, although the superblock says that "
                               "it was verified: run furrow check");
   }
+  FURROW_RETURN_IF_ERROR(DeliverUnrecordedZones());
   report_.objects = assembler_.objects();
   report_.bytes_read = reader_.bytes_read();
   report_.torn_tail = reader_.end().torn;
@@ -77,6 +102,7 @@ Status JournalReplay::DeliverOne(Sequence sequence, Bytes encoded, uint64_t byte
   FURROW_ASSIGN_OR_RETURN(Record record, DecodeRecord(encoded));
   report_.last_sequence = sequence;
   ++report_.records;
+  if (const auto* zone = std::get_if<ZoneRecord>(&record)) NoteZone(zone->zone);
   if (std::holds_alternative<TotalsRecord>(record)) bytes_before_totals_ = bytes_before;
   return sink_->OnRecord(sequence, std::move(record));
 }

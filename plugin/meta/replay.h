@@ -36,13 +36,19 @@ class JournalReplay {
 
   Status TakeGroup(const JournalGroup& group);
   Status Deliver(const GroupHeader& header, Bytes payload, uint64_t bytes_before);
+  // Notes what is said of a journal zone.
+  void NoteZone(const PersistedZone& zone);
+  // The record that a zone was taken into use may be lost, although its first groups are there.
+  Status DeliverUnrecordedZones();
   Status DeliverOne(Sequence sequence, Bytes encoded, uint64_t bytes_before);
 
   ZonedDevice* const device_;
   ReplaySink* const sink_;
+  const std::vector<JournalZone> zones_;
   JournalReader reader_;
   CheckpointAssembler assembler_;
   std::vector<Waiting> waiting_;
+  std::vector<PersistedZone> known_;  // parallel to zones_: what checkpoint and records say of them last
   ReplayReport report_;
   uint64_t last_number_ = 0;
   uint64_t group_bytes_ = 0;

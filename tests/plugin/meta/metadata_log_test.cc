@@ -249,6 +249,39 @@ TEST(MetadataLogTest, RemountsDoNotEatZones) {
   }
 }
 
+// The first group of a new zone is there, the record that the zone was taken into use is not, and its header is
+// damaged: it is the journal's all the same, and never reset.
+TEST(MetadataLogTest, AJournalZoneWithoutRecordAndHeaderIsKept) {
+  auto memory = FormatMemory(MetaGeometry(24, 16, 5));  // few slots: the zone is selected by who needs it
+  std::map<uint64_t, std::string> expected;
+  ZoneId last = kNoZone;
+  {
+    TestMount mount(memory, UINT64_MAX / 8);
+    ASSERT_OK(mount.Mount());
+    for (uint64_t i = 0; last == kNoZone; ++i) {
+      ASSERT_OK(mount.log()->Sync(mount.model()->Create(mount.log(), 2 + i, std::string(3000, 'x'))));
+      for (const ZoneSnapshot& z : mount.zones()->Zones()) {
+        if (z.role == ZoneRole::kJournal && z.zone.value() > 2 && z.write_pointer_bytes > 0) last = z.zone;
+      }
+    }
+    expected = mount.model()->Contents();
+    mount.Crash();
+  }
+  {
+    MemDevice device(memory);
+    std::string bytes = ReadZone(&device, last);
+    bytes[3] ^= 1;
+    WriteZone(&device, last, bytes);
+  }
+  for (int round = 0; round < 2; ++round) {
+    TestMount mount(memory);
+    ASSERT_OK(mount.Mount());
+    EXPECT_EQ(mount.model()->Contents(), expected);
+    EXPECT_EQ(mount.zones()->Zone(last).role, ZoneRole::kJournal);
+    mount.Crash();
+  }
+}
+
 // A torn zone keeps its slot until it is finished: with four slots the fresh one has to wait for that.
 TEST(MetadataLogTest, FewSlotsAndATornTail) {
   for (const uint32_t slots : {4u, 5u, 8u}) {

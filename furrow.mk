@@ -8,15 +8,101 @@ furrow_FUNC = furrow_register
 
 # Kept equal to the CMake lists by tests/scripts/check-intree.sh [--fix].
 furrow_SOURCES := \
+  plugin/device/block_queue.cc \
+  plugin/device/device_factory.cc \
+  plugin/device/device_uri.cc \
+  plugin/device/fault_device.cc \
+  plugin/device/geometry.cc \
+  plugin/device/host_io.cc \
+  plugin/device/host_lock.cc \
+  plugin/device/last_data.cc \
+  plugin/device/latency_device.cc \
+  plugin/device/mem_device.cc \
+  plugin/device/zbd_device.cc \
+  plugin/device/zero_ahead.cc \
+  plugin/device/zone_file_device.cc \
+  plugin/device/zone_file_layout.cc \
+  plugin/device/zone_file_set.cc \
+  plugin/device/zone_state_machine.cc \
+  plugin/device/zoned_device.cc \
+  plugin/device/zonefs_device.cc \
+  plugin/file/bulk_commit.cc \
+  plugin/file/bulk_piece.cc \
+  plugin/file/bulk_writer.cc \
+  plugin/file/drainer.cc \
+  plugin/file/extent_map.cc \
+  plugin/file/file_kind.cc \
+  plugin/file/file_node.cc \
+  plugin/file/file_reader.cc \
+  plugin/file/file_store.cc \
+  plugin/file/file_table.cc \
+  plugin/file/file_verify.cc \
+  plugin/file/frame.cc \
+  plugin/file/held_tail.cc \
+  plugin/file/name_space.cc \
+  plugin/file/pending_bytes.cc \
+  plugin/file/read_plan.cc \
+  plugin/file/small_writer.cc \
+  plugin/file/state_replay.cc \
+  plugin/file/stream_recovery.cc \
+  plugin/file/stream_state.cc \
+  plugin/file/stream_writer.cc \
+  plugin/file/summary.cc \
+  plugin/fs/crc32c.cc \
+  plugin/fs/mount_options.cc \
+  plugin/fs/mount_registry.cc \
+  plugin/fs/rocksdb_api.cc \
+  plugin/fs/rocksdb_autoload.cc \
+  plugin/fs/rocksdb_directory.cc \
+  plugin/fs/rocksdb_file_lock.cc \
+  plugin/fs/rocksdb_file_system.cc \
+  plugin/fs/rocksdb_random_access_file.cc \
+  plugin/fs/rocksdb_sequential_file.cc \
+  plugin/fs/rocksdb_status.cc \
+  plugin/fs/rocksdb_unique_id.cc \
+  plugin/fs/rocksdb_writable_file.cc \
+  plugin/fs/volume.cc \
+  plugin/fs/volume_open.cc \
+  plugin/fs/volume_view.cc \
+  plugin/meta/checkpoint_coding.cc \
+  plugin/meta/checkpoint_writer.cc \
+  plugin/meta/extent_coding.cc \
+  plugin/meta/format.cc \
+  plugin/meta/group_commit.cc \
+  plugin/meta/journal_appender.cc \
+  plugin/meta/journal_chain.cc \
+  plugin/meta/journal_group.cc \
+  plugin/meta/journal_keeper.cc \
+  plugin/meta/journal_reader.cc \
+  plugin/meta/metadata_log.cc \
+  plugin/meta/record_queue.cc \
+  plugin/meta/records.cc \
+  plugin/meta/replay.cc \
+  plugin/meta/superblock.cc \
+  plugin/meta/superblock_store.cc \
+  plugin/zone/budget.cc \
+  plugin/zone/fifo_mutex.cc \
+  plugin/zone/open_zone.cc \
+  plugin/zone/placement.cc \
+  plugin/zone/reserve.cc \
+  plugin/zone/zone_core.cc \
+  plugin/zone/zone_header.cc \
+  plugin/zone/zone_loader.cc \
+  plugin/zone/zone_manager.cc \
+  plugin/zone/zone_reclaimer.cc \
+  plugin/zone/zone_selector.cc \
+  plugin/zone/zone_table.cc \
+  plugin/zone/zone_types.cc \
   util/background.cc \
   util/checksum.cc \
   util/clock.cc \
   util/coding.cc \
   util/logger.cc \
   util/rng.cc \
-  util/status.cc
+  util/status.cc \
+  util/thread_ordinal.cc
 
-furrow_HEADERS := include/furrow/version.h
+furrow_HEADERS := include/furrow/furrow.h include/furrow/options.h include/furrow/snapshot.h include/furrow/version.h
 furrow_LDFLAGS := -lzbd -lxxhash -lzstd -luring -lurcu-bp -lurcu-common -luuid
 
 # For our objects only: RocksDB has a util/coding.h of its own and may be built as C++17. -iquote precedes every -I.

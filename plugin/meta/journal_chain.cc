@@ -126,9 +126,16 @@ Result<ZoneHold> JournalChain::SelectAndList() {
   FURROW_ASSIGN_OR_RETURN(ZoneHold hold, SelectFresh());
   CountEmptyZones();
   const JournalZone zone{hold->zone(), hold->generation()};
+  if (IsListed(zone))
+    return Status::AlreadyExists("the journal's newest zone has not been written yet: it needs no other");
   FURROW_RETURN_IF_ERROR(Update([&zone](Superblock* s) { s->journal_zones.push_back(zone); }));
   FURROW_CRASH_POINT("journal.zone.listed");
   return hold;
+}
+
+bool JournalChain::IsListed(const JournalZone& zone) {
+  MutexLock lock(mu_);
+  return FindLocked(zone) != nullptr;
 }
 
 Result<ZoneHold> JournalChain::TakeNext() {
@@ -158,7 +165,8 @@ Status JournalChain::PrepareNext() {
   has_prepared_.store(hold.ok(), std::memory_order_relaxed);
   if (hold.ok()) prepared_ = std::move(hold).value();
   prepared_changed_.NotifyAll();
-  return hold.status();
+  // Somebody has just rolled to the zone that was prepared before: it is empty, and was selected once more.
+  return hold.status().code() == StatusCode::kAlreadyExists ? Status::Ok() : hold.status();
 }
 
 void JournalChain::NoteGroup(const JournalZone& zone, uint64_t number, uint64_t bytes) {

@@ -79,7 +79,8 @@ class JournalChain {
   Status Update(const std::function<void(Superblock*)>& change) EXCLUDES(update_mu_, mu_);
   Result<ZoneHold> SelectFresh();
   void CountEmptyZones();
-  // A fresh zone, listed.
+  bool IsListed(const JournalZone& zone) EXCLUDES(mu_);
+  // A fresh zone, listed. AlreadyExists: the one in use is fresh itself.
   Result<ZoneHold> SelectAndList() EXCLUDES(update_mu_, mu_);
   // The zone at `end`, if it can be appended to; an empty hold otherwise.
   Result<ZoneHold> Reclaim(const JournalEnd& end);

@@ -200,6 +200,8 @@ Status MetadataLog::CommitResets(std::span<const PersistedZone> zones) {
 
 void MetadataLog::NoteZone(const PersistedZone& zone) { Append(ZoneRecord{zone}); }
 
+bool MetadataLog::failed() const { return impl_->commit.failed(); }
+
 MetadataCounters MetadataLog::counters() const {
   const GroupCommit::Counters c = impl_->commit.counters();
   MetadataCounters m;

@@ -140,6 +140,7 @@ class MetadataLog final : public ZoneJournal {
   // ZoneJournal
   Status CommitResets(std::span<const PersistedZone> zones) override;
   void NoteZone(const PersistedZone& zone) override;
+  bool failed() const override;
 
   MetadataCounters counters() const;
   const SuperblockInfo& superblock() const;  // as of the mount

@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "plugin/meta/journal_chain.h"
+#include "plugin/meta/replay.h"
 #include "plugin/meta/superblock.h"
 #include "tests/plugin/meta/meta_test_util.h"
 
@@ -307,6 +309,50 @@ TEST(MetadataLogTest, FewSlotsAndATornTail) {
       if (bytes.size() + kBlock <= 16 * kBlock) WriteZone(&device, zone, bytes + std::string(kBlock, 't'));
     }
   }
+}
+
+// Between a roll and the first write the new zone is empty, and would be selected again by whoever prepares the next:
+// then one zone was listed twice, and the second time counted as damage.
+TEST(MetadataLogTest, TheZoneJustRolledToIsNotPreparedAgain) {
+  auto memory = FormatMemory(MetaGeometry());
+  FaultDevice device(std::make_unique<MemDevice>(memory), 1, false);
+  JournalChain chain(&device, NullLogger());
+  Model model;
+  const Result<Superblock> superblock = chain.Read();
+  ASSERT_TRUE(superblock.ok());
+  JournalReplay replay(&device, *superblock, &model);
+  ASSERT_TRUE(replay.Run().ok());
+  chain.Adopt(replay.reader());
+  MetadataLogOptions log_options;
+  log_options.clock = SystemClock();
+  log_options.logger = NullLogger();
+  MetadataLog sink(&device, log_options);  // takes the notes of the zone manager
+  ZoneManagerOptions options;
+  options.fs_uuid = kUuid;
+  options.clock = SystemClock();
+  options.logger = NullLogger();
+  ZoneManager zones(&device, &sink, options);
+  ASSERT_OK(zones.Load(model.Zones(), true));
+  chain.AccountZones(&zones);
+  zones.FinishLoad(false);
+  Result<ZoneHold> first = chain.Resume(&zones, replay.reader().end());
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(chain.zone_count(), 1u);
+  ASSERT_OK(chain.PrepareNext());
+  EXPECT_EQ(chain.zone_count(), 2u);
+  EXPECT_FALSE(chain.may_prepare());
+  Result<ZoneHold> second = chain.TakeNext();
+  ASSERT_TRUE(second.ok());
+  EXPECT_TRUE(chain.may_prepare());
+  ASSERT_OK(chain.PrepareNext());
+  EXPECT_EQ(chain.zone_count(), 2u);
+  EXPECT_TRUE(chain.may_prepare());
+  const std::string block(kBlock, 'g');
+  const Bytes piece(block);
+  ASSERT_TRUE((*second)->Append(ConstBuffers(&piece, 1), true).ok());
+  ASSERT_OK(chain.PrepareNext());
+  EXPECT_EQ(chain.zone_count(), 3u);
+  chain.ReleasePrepared();
 }
 
 TEST(MetadataLogTest, PeriodicSyncMakesRecordsDurable) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CheckpointWriter: writes the whole state between the groups of records, reads it back, and makes it
-// the journal's new beginning (docs/design/metadata-log.md). Owned by the journal keeper; used
+// the journal's new beginning (docs/design/0003-metadata-log.md). Owned by the journal keeper; used
 // by its background thread alone; blocks for the device.
 #pragma once
 

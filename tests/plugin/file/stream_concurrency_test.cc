@@ -69,9 +69,9 @@ TEST_F(StreamConcurrencyTest, AppendSyncReadDrain) {
     ASSERT_OK(wal.writer->Append(Slice(at, n)));
     at += n;
   }
+  while (syncs == 0 && !HasFailure()) std::this_thread::yield();  // on a busy machine the appends may be first
   done = true;
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GT(syncs, 0u);
   ASSERT_OK(wal.writer->Sync());
   const uint64_t size = wal.writer->size();
   mount_->ExpectBalanced();

@@ -76,7 +76,11 @@ Status Volume::ReplayAndLoad() {
   FURROW_ASSIGN_OR_RETURN(superblock_, log_->ReadSuperblock());
   engine_.fs_uuid = superblock_.uuid;
   zones_ = std::make_unique<ZoneManager>(
-      device_.get(), log_.get(), ZoneManagerOptions{.fs_uuid = superblock_.uuid, .clock = clock_, .logger = logger_});
+      device_.get(), log_.get(),
+      ZoneManagerOptions{.fs_uuid = superblock_.uuid,
+                         .clock = clock_,
+                         .logger = logger_,
+                         .wait_limit = std::chrono::milliseconds(options_.zone_wait_ms)});
   engine_.zones = zones_.get();
   drainer_ = std::make_unique<Drainer>(&engine_, kMaxPendingAge);
   engine_.drainer = drainer_.get();

@@ -102,9 +102,11 @@ Status JournalChain::Update(const std::function<void(Superblock*)>& change) {
 }
 
 Result<ZoneHold> JournalChain::SelectFresh() {
-  // Only an empty zone has this much room: a zone with a torn tail is never written behind it.
+  // A zone with a torn tail is never written behind it.
   const DeviceGeometry& g = device_->geometry();
-  FURROW_ASSIGN_OR_RETURN(ZoneHold hold, zones_->SelectZone(JournalRequest(g.zone_capacity - g.block_size)));
+  ZoneRequest request = JournalRequest(g.zone_capacity - g.block_size);
+  request.fresh = true;
+  FURROW_ASSIGN_OR_RETURN(ZoneHold hold, zones_->SelectZone(request));
   if (hold->write_pointer().value() != 0) {
     return Status::IoError(device_->name() + " zone " + std::to_string(hold->zone().value()) +
                            ": selected as a fresh journal zone, but it is not empty");

@@ -46,11 +46,16 @@ Budget::Budget(uint32_t max_open, uint32_t max_active) : limit_(EffectiveLimit(m
   ForceTake(Slot::kSuperblock);
 }
 
-uint32_t Budget::Available(Slot slot) const {
+uint32_t Budget::TakenFrom(Slot slot) const {
   uint32_t taken = total_;
   for (size_t i = 0; i < kSlots; i++) {
     if (i != Index(slot) && used_[i] < guarantee_[i]) taken += guarantee_[i] - used_[i];
   }
+  return taken;
+}
+
+uint32_t Budget::Available(Slot slot) const {
+  const uint32_t taken = TakenFrom(slot);
   return taken < limit_ ? limit_ - taken : 0;
 }
 
@@ -75,7 +80,7 @@ bool Budget::ReleaseHelps(Slot victim, Slot wanted) const {
   if (used(victim) == 0) return false;
   Budget after = *this;
   after.Release(victim);
-  return after.Available(wanted) > Available(wanted);
+  return after.TakenFrom(wanted) < TakenFrom(wanted);
 }
 
 }  // namespace furrow

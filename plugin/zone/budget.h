@@ -42,10 +42,13 @@ class Budget {
   // For zones that are active already at mount, whatever the division.
   void ForceTake(Slot slot);
   void Release(Slot slot);
-  // Would `wanted` get a token if one of `victim` were released?
+  // Would `wanted` get a token if one of `victim` were released? Or come nearer to one, where zones that were active at
+  // mount have taken more than their share.
   bool ReleaseHelps(Slot victim, Slot wanted) const;
 
  private:
+  // Tokens that `slot` cannot have: in use, or guaranteed to others.
+  uint32_t TakenFrom(Slot slot) const;
   static size_t Index(Slot slot) { return static_cast<size_t>(slot); }
 
   uint32_t limit_;

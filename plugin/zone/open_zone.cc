@@ -80,6 +80,9 @@ Result<OpenZone::Appended> OpenZone::AppendLocked(ConstBuffers pieces, bool dura
   FURROW_RETURN_IF_ERROR(CheckAppendLocked(bytes, from_reserve));
   const uint64_t start = write_pointer_.load(std::memory_order_relaxed);
   const uint64_t header = start == 0 ? core_->block_size : 0;
+  // The header names the zone's role to a mount whose journal never learned it: it must be there as soon as any durable
+  // frame is, whoever wrote the first one.
+  durable = durable || (header != 0 && key_.role != ZoneRole::kBulk);
   const Status status = WriteLocked(pieces, durable, start);
   if (!status.ok()) {
     const std::string what = "write of " + std::to_string(bytes) + " bytes to " + core_->Name(zone());

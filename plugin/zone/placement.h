@@ -15,6 +15,7 @@ struct ZoneRequest {
   PlacementKey key;
   uint64_t size_hint = 0;  // bytes the file is expected to have at most, 0 = unknown
   uint64_t need = 0;       // bytes the very next append wants at least (0 = one block)
+  bool fresh = false;      // nothing may have been written to the zone, be it the header alone
 };
 
 // One open zone of the request's role.

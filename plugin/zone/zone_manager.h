@@ -31,6 +31,8 @@ class ZoneJournal {
   virtual Status CommitResets(std::span<const PersistedZone> zones) = 0;
   // Notes (in memory, no wait, no lock but the journal's own) that a zone was taken into use or sealed.
   virtual void NoteZone(const PersistedZone& zone) = 0;
+  // Nothing can be recorded any more, for good. No lock.
+  virtual bool failed() const { return false; }
 };
 
 // Zones per role that are kept back from bulk data (design section 4, "Reserve").

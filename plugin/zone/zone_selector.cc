@@ -13,6 +13,7 @@ constexpr uint64_t kNearlyFullPercent = 90;  // a finish writes all that is miss
 constexpr uint32_t kPlentyZones = 8;
 constexpr uint32_t kPlentyShare = 8;
 constexpr uint32_t kPlentySlots = 2;
+constexpr std::chrono::seconds kLookAgain(1);  // while waiting
 
 ZoneUse UseOf(ZoneRole role) { return role == ZoneRole::kBulk ? ZoneUse::kBulk : ZoneUse::kDurable; }
 
@@ -71,6 +72,11 @@ ZoneSelector::Step ZoneSelector::TryLocked(Call* call, ZoneHold* hold, Status* s
     *status = Status::ReadOnly("no zone selected: " + core_->device->name() + " is mounted read-only");
     return Step::kDone;
   }
+  if (call->request.key.role != ZoneRole::kJournal && core_->journal->failed()) {
+    // Whatever is written now could never be found again; and nobody may wait for resets that will not come.
+    *status = Status::ReadOnly("no zone selected: the journal of " + core_->device->name() + " has failed");
+    return Step::kDone;
+  }
   const PlacementChoice choice = policy_.Choose(call->request, ViewLocked(*call));
   switch (choice.kind) {
     case PlacementChoice::Kind::kOpenZone: *hold = ShareLocked(*call, choice); return Step::kDone;
@@ -86,6 +92,7 @@ PlacementView ZoneSelector::ViewLocked(const Call& call) {
   const ZoneRole role = call.request.key.role;
   for (ZoneId z = core_->table.FirstOpen(role); z != kNoZone; z = core_->table.NextOpen(z)) {
     const ZoneEntry& s = core_->table.at(z);
+    if (call.request.fresh && core_->WrittenLocked(s) != 0) continue;
     candidates_.push_back({z, s.lifetime, {s.owner_directory, s.owner_thread}, s.open->Room(), s.open->holders()});
   }
   PlacementView view;
@@ -178,14 +185,37 @@ ZoneSelector::Step ZoneSelector::OpenFailedLocked(Call* call, ZoneId z, const St
 }
 
 Status ZoneSelector::MayWaitLocked(const Call& call) {
-  core_->QueueAllDeadLocked(true);
+  // Not for the journal, which has yet to record their resets: it can have their slots by finishing them, until then.
+  if (call.request.key.role != ZoneRole::kJournal) core_->QueueAllDeadLocked(true);
   if (core_->opening != 0) return Status::Ok();
   const bool has_zone = core_->SpareLocked(call.request.key.role) > 0;
   const bool has_slot = core_->budget.Available(call.slot) > 0;
   if (!has_zone) return MayWaitForZoneLocked(call);
   // Only a slot is missing. Those who hold zones fill them, finish them or let go, so that comes.
-  if (!has_slot && core_->finishes_under_way == 0) (void)RequestFinishLocked(call);
-  return Status::Ok();
+  if (has_slot || core_->finishes_under_way != 0 || RequestFinishLocked(call) || SlotMayComeLocked(call)) {
+    return Status::Ok();
+  }
+  return Status::IoError("no open/active slot of " + core_->device->name() + " can come free: " +
+                         std::to_string(core_->sealed_active.size()) + " of " + std::to_string(core_->budget.limit()) +
+                         " are kept by zones that failed and cannot be finished; check the drive's log");
+}
+
+bool ZoneSelector::SlotMayComeLocked(const Call& call) const {
+  // The journal must not wait for resets that it has yet to record.
+  const bool for_journal = call.request.key.role == ZoneRole::kJournal;
+  uint32_t resets = core_->table.count(ZonePlace::kCommitted) + core_->table.count(ZonePlace::kPinned);
+  if (!for_journal) resets += core_->table.count(ZonePlace::kDead);
+  if (!for_journal || !core_->committing) resets += core_->resets_in_hand;
+  if (resets != 0) return true;
+  for (int role = 1; role < kZoneRoles; role++) {
+    for (ZoneId z = core_->table.FirstOpen(static_cast<ZoneRole>(role)); z != kNoZone; z = core_->table.NextOpen(z)) {
+      if (core_->budget.ReleaseHelps(core_->table.at(z).slot, call.slot)) return true;
+    }
+  }
+  return std::any_of(core_->sealed_active.begin(), core_->sealed_active.end(), [&](ZoneId z) {
+    const ZoneEntry& s = core_->table.at(z);
+    return !s.finish_failed && core_->budget.ReleaseHelps(s.slot, call.slot);
+  });
 }
 
 Status ZoneSelector::MayWaitForZoneLocked(const Call& call) {
@@ -205,11 +235,19 @@ Status ZoneSelector::MayWaitForZoneLocked(const Call& call) {
 bool ZoneSelector::MayFinishLocked(const Call& call, ZoneId z) {
   const ZoneEntry& s = core_->table.at(z);
   if (s.slot == Slot::kNoSlot || s.finish_failed || s.place == ZonePlace::kFinishing) return false;
-  if (s.open && s.open->holders() != 0) return false;
   if (!core_->budget.ReleaseHelps(s.slot, call.slot)) return false;
+  if (s.open && s.open->holders() != 0) {
+    // A log keeps its zone while nothing is written to it, for hours perhaps. Where another one finds no room any more
+    // it must not keep the slot too: at its next frame it goes to another zone.
+    const bool of_frames = s.role == ZoneRole::kWal || s.role == ZoneRole::kStream;
+    return of_frames && s.role == call.request.key.role && s.place == ZonePlace::kOpen &&
+           s.open->Room() < call.request.need;
+  }
   if (s.closed_to_writes()) return s.place == ZonePlace::kGarbage;
   const uint64_t capacity = core_->shared(z).capacity;
-  return core_->WrittenLocked(s) >= capacity / 100 * kNearlyFullPercent || s.open->Room() < call.request.need;
+  const uint64_t written = core_->WrittenLocked(s);
+  return written >= capacity / 100 * kNearlyFullPercent || s.open->Room() < call.request.need ||
+         (call.request.fresh && written != 0);
 }
 
 ZoneId ZoneSelector::CheaperLocked(const Call& call, ZoneId best, ZoneId z) {
@@ -244,10 +282,15 @@ ZoneSelector::Step ZoneSelector::WaitLocked(Call* call, Status* status) {
     call->waiting = true;
     call->started = now;
     // Small dead zones count from now on: somebody waits.
-    core_->QueueAllDeadLocked(false);
+    if (call->request.key.role != ZoneRole::kJournal) core_->QueueAllDeadLocked(false);
   }
-  const std::chrono::nanoseconds left = call->started + core_->options.wait_limit - now;
-  if (left.count() > 0 && call->waiter.wake.WaitFor(core_->mu, left)) return Step::kAgain;
+  const std::chrono::nanoseconds left = core_->options.wait_limit - std::max(now - call->started, call->slept);
+  if (left.count() > 0) {
+    // In steps: nobody wakes us when the journal fails.
+    const std::chrono::nanoseconds step = std::min<std::chrono::nanoseconds>(left, kLookAgain);
+    if (!call->waiter.wake.WaitFor(core_->mu, step)) call->slept += step;
+    return Step::kAgain;
+  }
   if (core_->stopping) return Step::kAgain;
   *status = DeadlineLocked(*call);
   return Step::kDone;

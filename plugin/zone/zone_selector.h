@@ -27,6 +27,7 @@ class ZoneSelector {
     int bad_zones = 0;               // that failed to open
     uint64_t failures_at_start = 0;  // of resets
     std::chrono::nanoseconds started{0};
+    std::chrono::nanoseconds slept{0};
     bool waiting = false;
     ZoneWaiter waiter;
   };
@@ -48,6 +49,8 @@ class ZoneSelector {
   Status MayWaitForZoneLocked(const Call& call) REQUIRES(core_->mu);
   // Queues the zone whose finish costs least and frees a token for `call`. False: there is none.
   bool RequestFinishLocked(const Call& call) REQUIRES(core_->mu);
+  // False: all tokens that could help are kept by zones that nobody can finish or reset.
+  bool SlotMayComeLocked(const Call& call) const REQUIRES(core_->mu);
   // `z` if it may be finished and that costs less than `best`, else `best`.
   ZoneId CheaperLocked(const Call& call, ZoneId best, ZoneId z) REQUIRES(core_->mu);
   bool MayFinishLocked(const Call& call, ZoneId z) REQUIRES(core_->mu);

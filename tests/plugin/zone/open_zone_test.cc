@@ -213,10 +213,12 @@ TEST_F(OpenZoneTest, FailedFlushIsForEver) {
 
 TEST_F(OpenZoneTest, FailedDurableWriteLosesWhatWasNotDurable) {
   ZoneHold hold = Select(Request(ZoneRole::kWal));
+  ASSERT_TRUE(Append(hold.get(), kBlock, false).ok());  // durable all the same, with the header
+  EXPECT_EQ(hold->durable_pointer(), ZoneOffset(2 * kBlock));
   ASSERT_TRUE(Append(hold.get(), kBlock, false).ok());
   Fail(Call::kWriteDurable, Status::IoError("broken"));
   EXPECT_EQ(Append(hold.get(), kBlock, true).status().code(), StatusCode::kIoError);
-  EXPECT_EQ(hold->Flush(ZoneOffset(2 * kBlock)).code(), StatusCode::kIoError);
+  EXPECT_EQ(hold->Flush(ZoneOffset(3 * kBlock)).code(), StatusCode::kIoError);
 }
 
 TEST_F(OpenZoneTest, FlushOfAnEarlierUseIsDone) {

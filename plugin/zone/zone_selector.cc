@@ -212,10 +212,11 @@ bool ZoneSelector::SlotMayComeLocked(const Call& call) const {
       if (core_->budget.ReleaseHelps(core_->table.at(z).slot, call.slot)) return true;
     }
   }
-  return std::any_of(core_->sealed_active.begin(), core_->sealed_active.end(), [&](ZoneId z) {
+  for (ZoneId z : core_->sealed_active) {
     const ZoneEntry& s = core_->table.at(z);
-    return !s.finish_failed && core_->budget.ReleaseHelps(s.slot, call.slot);
-  });
+    if (!s.finish_failed && core_->budget.ReleaseHelps(s.slot, call.slot)) return true;
+  }
+  return false;
 }
 
 Status ZoneSelector::MayWaitForZoneLocked(const Call& call) {

@@ -246,7 +246,7 @@ Status BulkWriter::EnsurePiece() {
         ReaderLock lock(file_->mu);
         request.key.lifetime = file_->lifetime;
       }
-      Result<ZoneHold> selected = engine_->zones->SelectZone(request);
+      Result<ZoneHold> selected = engine_->SelectZone(request);
       if (!selected.ok()) return selected.status().WithContext(FileName());
       hold_ = std::move(selected).value();
     }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 
 #include "plugin/device/zoned_device.h"
 #include "plugin/file/extent_map.h"
@@ -42,8 +43,16 @@ struct FileEngine {
   ChunkPool* pool = nullptr;
   Drainer* drainer = nullptr;
   Uuid fs_uuid{};
+  // Gives back now what deleted files hold. False: there was nothing to do. Null: nobody can.
+  std::function<bool()> free_deleted;
 
   uint32_t block_size() const { return device->geometry().block_size; }
+  // As ZoneManager::SelectZone, and NoSpace only when no deleted file waits to be freed.
+  Result<ZoneHold> SelectZone(const ZoneRequest& request) const {
+    Result<ZoneHold> hold = zones->SelectZone(request);
+    if (hold.status().code() != StatusCode::kNoSpace || !free_deleted || !free_deleted()) return hold;
+    return zones->SelectZone(request);
+  }
   void SubLive(const std::vector<FreedBytes>& freed) const {
     for (const FreedBytes& f : freed) zones->SubLive(f.zone, f.bytes);
   }

@@ -177,16 +177,38 @@ void FileStore::MaybeFree(const FileRef& file) {
   AbandonBulkFile(*engine_, file);
 }
 
-Status FileStore::SettleQueued() {
-  std::vector<FileRef> to_free;
-  std::vector<FileRef> to_record;
+bool FileStore::FreeDeleted() {
+  std::vector<FileRef> files;
   {
     MutexLock lock(queue_mu_);
-    to_free.swap(to_free_);
-    to_record.swap(to_record_);
+    if (to_free_.empty() && freeing_ == 0) return false;
+    files.swap(to_free_);
+    freeing_++;
   }
-  for (const FileRef& file : to_free) MaybeFree(file);
-  for (const FileRef& file : to_record) {
+  // A log may have to be waited for, perhaps by the thread that is here: that is left to SettleQueued.
+  std::erase_if(files, [this](const FileRef& file) {
+    {
+      ReaderLock lock(file->mu);
+      if (file->open && file->open->stream) return false;
+    }
+    MaybeFree(file);
+    return true;
+  });
+  MutexLock lock(queue_mu_);
+  to_free_.insert(to_free_.end(), files.begin(), files.end());
+  freeing_--;
+  queue_changed_.NotifyAll();
+  while (freeing_ != 0) queue_changed_.Wait(queue_mu_);
+  return true;
+}
+
+void FileStore::RecordClosed() {
+  std::vector<FileRef> files;
+  {
+    MutexLock lock(queue_mu_);
+    files.swap(to_record_);
+  }
+  for (const FileRef& file : files) {
     if (file->links == 0) continue;  // nobody can ask for it after a restart
     const Status status = RecordBulkFile(*engine_, file);
     if (status.ok()) continue;
@@ -195,7 +217,26 @@ Status FileStore::SettleQueued() {
       record_error_ = status.WithContext("file " + std::to_string(file->id.value()) + " was closed without a sync");
     }
   }
+}
+
+Status FileStore::SettleQueued() {
+  {
+    MutexLock lock(queue_mu_);
+    // What another thread has taken from the queues counts too: it must be done when this returns.
+    while (settling_) queue_changed_.Wait(queue_mu_);
+    settling_ = true;
+  }
+  FreeDeleted();
+  std::vector<FileRef> logs;
+  {
+    MutexLock lock(queue_mu_);
+    logs.swap(to_free_);
+  }
+  for (const FileRef& file : logs) MaybeFree(file);
+  RecordClosed();
   MutexLock lock(queue_mu_);
+  settling_ = false;
+  queue_changed_.NotifyAll();
   return record_error_;
 }
 

@@ -68,8 +68,12 @@ class FileStore final : public CheckpointSource {
   // Background work: recording closed bulk files, freeing deleted ones. Stop does what is left.
   void Start();
   Status Stop();
-  // Does now what is queued for the background; the first error of this or an earlier run.
+  // Does now what is queued for the background, and waits for what the background does; the first error of this or an
+  // earlier run.
   Status SettleQueued() EXCLUDES(queue_mu_);
+  // Gives back what deleted files hold, but for logs that are still being written. Returns when that is done, also
+  // where another thread does it; no I/O. False: there was nothing to do.
+  bool FreeDeleted() EXCLUDES(queue_mu_);
 
   // --- files --------------------------------------------------------------------------
   // Creates `path` (replacing a file) and opens it for writing.
@@ -100,6 +104,7 @@ class FileStore final : public CheckpointSource {
   void FreeLater(const FileRef& file);
   // Gives the space back if neither names nor handles are left.
   void MaybeFree(const FileRef& file);
+  void RecordClosed() EXCLUDES(queue_mu_);
   FileId NewId();
   PlacementOwner OwnerOf(const FileRef& file) const;
   OpenedWriter MakeWriter(FileRef file, std::string_view path);
@@ -113,6 +118,9 @@ class FileStore final : public CheckpointSource {
   std::atomic<uint64_t> next_id_{0};
   Totals totals_base_;
   Mutex queue_mu_;  // leaf
+  CondVar queue_changed_;                        // settling_ or freeing_ has changed
+  bool settling_ GUARDED_BY(queue_mu_) = false;  // somebody is in SettleQueued
+  uint32_t freeing_ GUARDED_BY(queue_mu_) = 0;   // threads in FreeDeleted
   std::vector<FileRef> to_record_ GUARDED_BY(queue_mu_);
   std::vector<FileRef> to_free_ GUARDED_BY(queue_mu_);
   Status record_error_ GUARDED_BY(queue_mu_);  // the first

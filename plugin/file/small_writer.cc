@@ -44,7 +44,11 @@ class SmallWriter final : public FileWriter {
   }
 
   Status Truncate(uint64_t size) override {
-    if (bulk_) return bulk_->Truncate(size);
+    if (bulk_) {
+      FURROW_RETURN_IF_ERROR(bulk_->Truncate(size));
+      CutContent(size);
+      return Status::Ok();
+    }
     WriterLock lock(file_->mu);
     if (size > file_->size) return Status::InvalidArgument("truncate cannot make a file longer");
     if (file_->content) file_->content->resize(size);
@@ -66,6 +70,8 @@ class SmallWriter final : public FileWriter {
   }
 
   Status Close() override {
+    if (closed_) return Status::Ok();
+    closed_ = true;
     if (!bulk_) return Record();
     // The old content is what the journal states until the extents are; make that change now.
     FURROW_RETURN_IF_ERROR(bulk_->Sync());
@@ -110,6 +116,15 @@ class SmallWriter final : public FileWriter {
     return content.empty() ? Status::Ok() : bulk_->Append(content);
   }
 
+  // The journal states the old content for as long as no extents take its place: not more of it than is left.
+  void CutContent(uint64_t size) {
+    WriterLock lock(file_->mu);
+    if (!file_->content || file_->content->size() <= size || !file_->extents.empty()) return;
+    file_->content->resize(size);
+    file_->Depend(
+        engine_->log->Append(ContentRecord{file_->id, FileKind::kSmall, file_->mtime_seconds, *file_->content}));
+  }
+
   void DropContent() {
     WriterLock lock(file_->mu);
     file_->content.reset();
@@ -119,6 +134,7 @@ class SmallWriter final : public FileWriter {
   const FileRef file_;
   const std::function<std::unique_ptr<FileWriter>()> make_bulk_;
   std::unique_ptr<FileWriter> bulk_;
+  bool closed_ = false;
   bool dirty_ = false;  // content differs from the newest record
 };
 

@@ -253,7 +253,7 @@ Status StreamState::SelectZone(uint64_t frame_bytes) {
   }
   // A fresh zone gives room for all but its header.
   request.need = std::min<uint64_t>(frame_bytes, geometry.zone_capacity - geometry.block_size);
-  FURROW_ASSIGN_OR_RETURN(hold_, engine_->zones->SelectZone(request));
+  FURROW_ASSIGN_OR_RETURN(hold_, engine_->SelectZone(request));
   return Status::Ok();
 }
 

@@ -85,6 +85,7 @@ Status Volume::ReplayAndLoad() {
   drainer_ = std::make_unique<Drainer>(&engine_, kMaxPendingAge);
   engine_.drainer = drainer_.get();
   files_ = std::make_unique<FileStore>(&engine_);
+  engine_.free_deleted = [this] { return files_->FreeDeleted(); };
 
   FURROW_ASSIGN_OR_RETURN(replay_, log_->Replay(files_->replay_sink()));
   FURROW_RETURN_IF_ERROR(zones_->Load(files_->ReplayedZones(), !read_only_));

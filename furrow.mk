@@ -44,6 +44,7 @@ furrow_SOURCES := \
   plugin/file/read_plan.cc \
   plugin/file/small_writer.cc \
   plugin/file/state_replay.cc \
+  plugin/file/stream_progress.cc \
   plugin/file/stream_recovery.cc \
   plugin/file/stream_state.cc \
   plugin/file/stream_writer.cc \

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "plugin/file/stream_progress.h"
+
 namespace furrow {
 namespace {
 
@@ -71,14 +73,8 @@ void StreamState::BeginIncarnation(FileNode* node) {
   node->closed = false;
   const uint64_t size = node->size.load(std::memory_order_relaxed);
   // Frames of earlier incarnations are never believed, so the journal must know them all.
-  StreamProgressRecord known;
-  known.file = node->id;
-  known.size = size;
-  known.durable_size = size;
-  known.mtime_seconds = node->mtime_seconds;
-  known.incarnation = node->incarnation;
-  known.added = node->extents.all();
-  node->Depend(engine_->log->Append(known));
+  node->recorded_size = size;
+  RecordStreamProgress(*engine_, node, FileOffset(0), false);
   node->incarnation++;
   const Sequence sequence =
       engine_->log->Append(TruncateRecord{node->id, size, node->mtime_seconds, node->incarnation});
@@ -395,24 +391,10 @@ void StreamState::RecordProgress(bool force) {
 }
 
 void StreamState::RecordProgressLocked(bool closed) {
-  StreamProgressRecord record;
-  record.file = node_->id;
-  record.size = node_->recorded_size;
-  record.durable_size = node_->recorded_size;
-  record.mtime_seconds = node_->mtime_seconds;
-  record.incarnation = node_->incarnation;
-  record.closed = closed;
-  record.damaged = node_->damaged;
-  for (size_t i = node_->extents.Find(reported_); i < node_->extents.count(); i++) {
-    const Extent& extent = node_->extents.at(i);
-    if (extent.end().value() > node_->recorded_size) break;
-    record.added.push_back(extent);
-  }
+  RecordStreamProgress(*engine_, node_, reported_, closed);
   reported_ = FileOffset(node_->recorded_size);
   unreported_bytes_ = 0;
   unreported_frames_ = 0;
-  node_->closed = closed;
-  node_->Depend(engine_->log->Append(record));
 }
 
 void StreamState::FinishIfClosed() {

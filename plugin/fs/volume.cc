@@ -8,6 +8,7 @@
 
 #include "plugin/file/drainer.h"
 #include "plugin/file/frame.h"
+#include "plugin/file/stream_progress.h"
 #include "plugin/file/stream_state.h"
 #include "plugin/file/summary.h"
 #include "plugin/fs/mount_registry.h"
@@ -147,18 +148,8 @@ Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
   FURROW_RETURN_IF_ERROR(log_->StartWriting(zones_.get(), files_.get()));
   for (const FileRef& file : recovered) {
     WriterLock lock(file->mu);
-    StreamProgressRecord record;
-    record.file = file->id;
-    record.size = file->size;
-    record.durable_size = file->size;
-    record.mtime_seconds = file->mtime_seconds;
-    record.incarnation = file->incarnation;
-    record.closed = true;
-    record.damaged = file->damaged;
-    for (size_t i = 0; i < file->extents.count(); ++i) record.added.push_back(file->extents.at(i));
-    file->closed = true;
     file->recorded_size = file->size;
-    file->Depend(log_->Append(record));
+    RecordStreamProgress(engine_, file.get(), FileOffset(0), true);
   }
   FURROW_RETURN_IF_ERROR(log_->SyncAll());
   drainer_->Start();

@@ -8,7 +8,7 @@
 # db_bench reads every key, `ldb scan` must give byte for byte what the same workload leaves on the host's file system
 # (the key sequence is seeded), `ldb checkconsistency` and `sst_dump --command=verify` of every table must pass, and
 # `furrow df` must explain every device byte.
-# --full (default): 1,000,000 keys on 64 zones of 64 MiB, about 25 minutes. --quick: a tenth of it, with buffers and
+# --full (default): 1,000,000 keys on 64 zones of 64 MiB, 25 to 40 minutes on 2 cores. --quick: a tenth of it, with buffers and
 # zones small enough that the tree still has several levels; two of the four combinations. Non-zero if anything failed.
 . "$(dirname "$0")/lib.sh"
 

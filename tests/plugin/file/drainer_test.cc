@@ -113,7 +113,9 @@ TEST_F(DrainerTest, DrainAllTriesEveryFileAndReportsTheFirstError) {
   ASSERT_OK(manifest.writer->Append("edit"));
   FaultRule rule;
   rule.call = DeviceCall::kWrite;
-  rule.count = 3;
+  mount_->device()->AddRule(rule);
+  rule.call = DeviceCall::kWriteDurable;  // the first frame of a zone, with the zone's header
+  rule.count = 2;
   mount_->device()->AddRule(rule);
   EXPECT_EQ(mount_->drainer().DrainAll().code(), StatusCode::kIoError);
   EXPECT_EQ(Durable(wal.handle.file()), 3u);
@@ -152,7 +154,7 @@ TEST_F(DrainerTest, AnErrorIsLoggedAndDoesNotStopTheOthers) {
   OpenedWriter wal = mount_->Create("/000001.log");
   ASSERT_OK(wal.writer->Append("abc"));
   FaultRule rule;
-  rule.call = DeviceCall::kWrite;
+  rule.call = DeviceCall::kWriteDurable;  // a zone's first frame, with the zone's header
   rule.code = StatusCode::kNoSpace;
   mount_->device()->AddRule(rule);
   mount_->clock().Advance(Seconds(31));

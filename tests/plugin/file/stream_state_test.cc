@@ -88,7 +88,8 @@ TEST_F(StreamStateTest, DrainWritesFramesWithoutPadding) {
   const DeviceCounters before = mount_->device()->counters();
   const std::shared_ptr<StreamState> state = StateOf(wal.handle.file());
   ASSERT_OK(state->Drain());
-  EXPECT_EQ(mount_->device()->counters().durable_writes, before.durable_writes);
+  // Only the frame that comes with the zone's header.
+  EXPECT_EQ(mount_->device()->counters().durable_writes, before.durable_writes + 1);
   EXPECT_LT(mount_->counters().padding_bytes, kBlock);
   EXPECT_EQ(mount_->counters().sync_padding_bytes, 0u);
   EXPECT_EQ(mount_->counters().staged_bytes, 0);
@@ -231,13 +232,15 @@ TEST_F(StreamStateTest, ThreeFailedZonesAreAnErrorForGood) {
   rule.call = DeviceCall::kWriteDurable;
   rule.count = UINT64_MAX;  // the journal's writes meet it, too, when a given-up zone is to be reset
   mount_->device()->AddRule(rule);
-  EXPECT_EQ(wal.writer->Sync().code(), StatusCode::kIoError);
+  // Where the journal was the first to give up, the mount is read-only: that is the file's error then.
+  const StatusCode code = wal.writer->Sync().code();
+  EXPECT_TRUE(code == StatusCode::kIoError || code == StatusCode::kReadOnly) << StatusCodeName(code);
   EXPECT_GE(mount_->device()->faults(), 3u);
   mount_->device()->ClearRules();
-  EXPECT_EQ(wal.writer->Sync().code(), StatusCode::kIoError);
-  EXPECT_EQ(wal.writer->Append("x").code(), StatusCode::kIoError);
-  EXPECT_EQ(wal.writer->Truncate(0).code(), StatusCode::kIoError);
-  EXPECT_EQ(wal.writer->Close().code(), StatusCode::kIoError);
+  EXPECT_EQ(wal.writer->Sync().code(), code);
+  EXPECT_EQ(wal.writer->Append("x").code(), code);
+  EXPECT_EQ(wal.writer->Truncate(0).code(), code);
+  EXPECT_EQ(wal.writer->Close().code(), code);
   EXPECT_EQ(mount_->ReadAll("/000001.log"), "onetwo");
   mount_->drainer().RunOnce();
   EXPECT_EQ(mount_->drainer().files(), 0u);
@@ -264,6 +267,8 @@ TEST_F(StreamStateTest, NoSpaceMayPass) {
 
 TEST_F(StreamStateTest, FailedFlushLosesDrainedBytesForGood) {
   OpenedWriter wal = mount_->Create("/000001.log");
+  ASSERT_OK(wal.writer->Append("zero"));
+  ASSERT_OK(wal.writer->Sync());  // the zone has its header
   ASSERT_OK(wal.writer->Append("one"));
   ASSERT_OK(StateOf(wal.handle.file())->Drain());
   FaultRule rule;

@@ -16,10 +16,12 @@ constexpr uint64_t kZone = 1 << 20;  // bytes
 
 class VolumeTest : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { Format(64); }
+
+  void Format(uint32_t zone_count) {
     DeviceGeometry geometry;
     geometry.zone_size = geometry.zone_capacity = kZone;
-    geometry.zone_count = 64;
+    geometry.zone_count = zone_count;
     geometry.max_open = geometry.max_active = 14;
     zones_ = std::make_shared<MemZones>("test", geometry);
     MemDevice device(zones_);
@@ -122,6 +124,23 @@ TEST_F(VolumeTest, SyncedFilesSurviveAMountWithoutUnmount) {
   EXPECT_EQ(Read("/000001.sst"), Pattern(kZone + 5, 1));
   EXPECT_EQ(Read("/000002.log"), Pattern(70000, 2));
   volume_ = dead;
+}
+
+TEST_F(VolumeTest, AWalOfVeryManySyncsMountsOnSmallZones) {
+  Format(256);
+  const std::shared_ptr<Volume> dead = volume_;  // never unmounted while the next one lives
+  constexpr int kSyncs = 50000;                  // stated in one record, they would fill more than a zone
+  Result<OpenedWriter> wal = volume_->files().Create("/000001.log", FileKind::kWal);
+  ASSERT_TRUE(wal.ok());
+  for (int i = 0; i < kSyncs; ++i) {
+    ASSERT_TRUE(wal->writer->Append("record").ok());
+    ASSERT_TRUE(wal->writer->Sync().ok());
+  }
+  Mount();
+  EXPECT_EQ(Read("/000001.log").size(), 6u * kSyncs);
+  Remount();
+  EXPECT_EQ(Read("/000001.log").size(), 6u * kSyncs);
+  EXPECT_EQ(volume_->recovery().bytes_recovered, 0u) << "the journal knows them all";
 }
 
 TEST_F(VolumeTest, RenameReplacesAtomicallyAndAcrossRemounts) {

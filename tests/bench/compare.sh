@@ -7,11 +7,12 @@
 # directory lie side by side in PARENT. Pairs alternate (posix furrow, furrow posix, ...); page cache written out before each run, and dropped where
 # we may. Prints per workload the median of the pairs' ratios furrow/posix, lowest and highest, and the bound that it is held to;
 # non-zero when a median misses its bound. Also held: the write factor after each fillrandom, at most 1.02.
-# Workloads: fillrandom overwrite readwhilewriting readwhilewriting-paced readrandom fillsync fillsync+overwrite (fillsync while another process overwrites
+# Workloads: fillrandom overwrite readwhilewriting readwhilewriting-unbounded readrandom fillsync fillsync+overwrite (fillsync while another process overwrites
 # another database: beside it on the host's file system; on a second device, since a device has one mount).
 # db_bench's readwhilewriting reports its readers alone, and its writer runs unbounded: a file system that takes writes faster
-# leaves the readers less of the processors. So its writer's MB/s is a row of its own, and -paced (the writer at 20 MB/s on
-# both) tells what reading beside equal writing costs; these two are held to no bound.
+# leaves the readers less of the processors. So the writer is held to 20 MB/s on both (--benchmark_write_rate_limit): reading beside
+# equal writing, which is what the bound is for. -unbounded is as db_bench does by itself; its readers are held to no bound, and what
+# the writers did is a row of its own.
 # Give it a quiet machine; on 2 cores about 25 minutes. --quick: a tenth of the keys, one pair; shows that it works, not how fast anything is,
 # and holds only the write factor to its bound.
 . "$(dirname "$0")/../conformance/lib.sh"
@@ -22,7 +23,7 @@ syncs=20000
 quick=0
 parent=${TMPDIR:-/tmp}
 json=
-workloads="fillrandom overwrite readwhilewriting readwhilewriting-paced readrandom fillsync fillsync+overwrite"
+workloads="fillrandom overwrite readwhilewriting readwhilewriting-unbounded readrandom fillsync fillsync+overwrite"
 for argument in "$@"; do
   case $argument in
     --pairs=*) pairs=${argument#*=} ;;
@@ -132,11 +133,11 @@ run() {
       bench "$fs" 1 "$workload" --use_existing_db=1 --seed=$((pair + 100))
       record "$workload" "$pair" "$fs"
       ;;
-    readwhilewriting | readwhilewriting-paced)
+    readwhilewriting | readwhilewriting-unbounded)
       ensure_filled "$fs"
       even_start
       local pace=()
-      if [[ $workload == *-paced ]]; then pace=(--benchmark_write_rate_limit=20000000); fi
+      if [[ $workload == readwhilewriting ]]; then pace=(--benchmark_write_rate_limit=20000000); fi
       bench "$fs" 1 readwhilewriting,stats --use_existing_db=1 --seed=$((pair + 100)) "${pace[@]}"
       record "$workload" "$pair" "$fs" readwhilewriting
       local written

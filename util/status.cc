@@ -29,22 +29,17 @@ const char* StatusCodeName(StatusCode code) {
 Status Status::FromErrno(int err, const std::string& what) {
   const std::string text = what + ": " + std::strerror(err);
   switch (err) {
-    case ENOENT:
-      return NotFound(text);
+    case ENOENT: return NotFound(text);
     case EACCES:
-    case EPERM:
-      return PermissionDenied(text);
+    case EPERM: return PermissionDenied(text);
     case ENOSPC:
     case EDQUOT:
       return NoSpace(text + " (the host file system is full: free space there; nothing on the zoned device was lost)")
           .MarkHost();
-    case EROFS:
-      return ReadOnly(text);
+    case EROFS: return ReadOnly(text);
     case EBUSY:
-    case EWOULDBLOCK:
-      return Busy(text);
-    default:
-      return IoError(text);
+    case EWOULDBLOCK: return Busy(text);
+    default: return IoError(text);
   }
 }
 

@@ -14,19 +14,19 @@ namespace furrow {
 
 enum class StatusCode : unsigned char {
   kOk = 0,
-  kNotFound,         // the named file, directory, zone or device does not exist
-  kAlreadyExists,    // the name is taken
-  kInvalidArgument,  // the caller's words are wrong (URI, option, limit, path)
-  kNotSupported,     // refused on purpose
-  kIoError,          // the device or the host failed
-  kCorruption,       // bytes that were durable are damaged
-  kNoSpace,          // live data does not fit (retryable once something is deleted)
-  kBusy,             // held by somebody: lock, mount, open zone limit
-  kPermissionDenied, // the host refuses
-  kReadOnly,         // the mount, zone or device takes no writes
-  kDeadlineExceeded, // waited for as long as the caller allowed
-  kAborted,          // shutting down
-  kZoneFull,         // device and zone layer: the zone has no room for the write
+  kNotFound,          // the named file, directory, zone or device does not exist
+  kAlreadyExists,     // the name is taken
+  kInvalidArgument,   // the caller's words are wrong (URI, option, limit, path)
+  kNotSupported,      // refused on purpose
+  kIoError,           // the device or the host failed
+  kCorruption,        // bytes that were durable are damaged
+  kNoSpace,           // live data does not fit (retryable once something is deleted)
+  kBusy,              // held by somebody: lock, mount, open zone limit
+  kPermissionDenied,  // the host refuses
+  kReadOnly,          // the mount, zone or device takes no writes
+  kDeadlineExceeded,  // waited for as long as the caller allowed
+  kAborted,           // shutting down
+  kZoneFull,          // device and zone layer: the zone has no room for the write
 };
 
 // Name of a code, as messages show it: "IO error", "no space", ...
@@ -62,10 +62,16 @@ class [[nodiscard]] Status {
 
   // True for an error that a test's fault decorator made up.
   bool injected() const { return injected_; }
-  Status& MarkInjected() { injected_ = true; return *this; }
+  Status& MarkInjected() {
+    injected_ = true;
+    return *this;
+  }
   // True for NoSpace that the *host* of an emulated device reported.
   bool host() const { return host_; }
-  Status& MarkHost() { host_ = true; return *this; }
+  Status& MarkHost() {
+    host_ = true;
+    return *this;
+  }
 
   // The same outcome with `context` in front of the message ("open /a/b: ...").
   Status WithContext(const std::string& context) const;
@@ -84,16 +90,25 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}        // NOLINT: implicit by design
   Result(Status status) : v_(std::in_place_index<1>, std::move(status)) {  // NOLINT
     assert(!std::get<1>(v_).ok());
   }
 
   bool ok() const { return v_.index() == 0; }
   Status status() const { return ok() ? Status::Ok() : std::get<1>(v_); }
-  T& value() & { assert(ok()); return std::get<0>(v_); }
-  const T& value() const& { assert(ok()); return std::get<0>(v_); }
-  T&& value() && { assert(ok()); return std::get<0>(std::move(v_)); }
+  T& value() & {
+    assert(ok());
+    return std::get<0>(v_);
+  }
+  const T& value() const& {
+    assert(ok());
+    return std::get<0>(v_);
+  }
+  T&& value() && {
+    assert(ok());
+    return std::get<0>(std::move(v_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
@@ -106,17 +121,16 @@ class [[nodiscard]] Result {
 }  // namespace furrow
 
 // Returns from the enclosing function when `expr` is not OK.
-#define FURROW_RETURN_IF_ERROR(expr)               \
-  do {                                             \
-    ::furrow::Status furrow_status_ = (expr);      \
+#define FURROW_RETURN_IF_ERROR(expr)                 \
+  do {                                               \
+    ::furrow::Status furrow_status_ = (expr);        \
     if (!furrow_status_.ok()) return furrow_status_; \
   } while (0)
 
 #define FURROW_CONCAT_INNER_(a, b) a##b
 #define FURROW_CONCAT_(a, b) FURROW_CONCAT_INNER_(a, b)
 // FURROW_ASSIGN_OR_RETURN(auto x, F()): declares or assigns x, or returns F's Status.
-#define FURROW_ASSIGN_OR_RETURN(lhs, expr) \
-  FURROW_ASSIGN_OR_RETURN_(FURROW_CONCAT_(furrow_result_, __LINE__), lhs, expr)
+#define FURROW_ASSIGN_OR_RETURN(lhs, expr) FURROW_ASSIGN_OR_RETURN_(FURROW_CONCAT_(furrow_result_, __LINE__), lhs, expr)
 #define FURROW_ASSIGN_OR_RETURN_(tmp, lhs, expr) \
   auto tmp = (expr);                             \
   if (!tmp.ok()) return tmp.status();            \

@@ -24,8 +24,14 @@ class StrongInt {
   constexpr StrongInt operator+(Rep n) const { return StrongInt(v_ + n); }
   constexpr StrongInt operator-(Rep n) const { return StrongInt(v_ - n); }
   constexpr Rep operator-(StrongInt o) const { return v_ - o.v_; }
-  constexpr StrongInt& operator+=(Rep n) { v_ += n; return *this; }
-  constexpr StrongInt& operator++() { ++v_; return *this; }
+  constexpr StrongInt& operator+=(Rep n) {
+    v_ += n;
+    return *this;
+  }
+  constexpr StrongInt& operator++() {
+    ++v_;
+    return *this;
+  }
 
  private:
   Rep v_ = 0;

@@ -12,7 +12,7 @@ namespace furrow {
 
 // Space and write accounting. Bytes unless said; W, A, U, ... as in docs/operations.md "Write factor".
 struct UsageSnapshot {
-  std::string device;      // "dir:/var/tmp/zones"
+  std::string device;  // "dir:/var/tmp/zones"
   std::string uuid;
   std::string label;
   bool mounted_read_only = false;
@@ -32,7 +32,7 @@ struct UsageSnapshot {
   uint64_t unusable_bytes = 0;
   uint64_t free_bytes = 0;
   uint64_t writable_bytes = 0;
-  uint64_t memory_bytes = 0;    // held by the mount for files, extents, zones and pending bytes
+  uint64_t memory_bytes = 0;  // held by the mount for files, extents, zones and pending bytes
 
   // Over the file system's whole life.
   uint64_t host_bytes_written = 0;      // W
@@ -56,15 +56,15 @@ struct UsageSnapshot {
 
 struct ZoneFileUse {
   uint64_t id = 0;
-  std::string path;        // one of its names; "" for a deleted file that is still open
-  uint64_t bytes = 0;      // device bytes in this zone
+  std::string path;    // one of its names; "" for a deleted file that is still open
+  uint64_t bytes = 0;  // device bytes in this zone
 };
 
 struct ZoneUsage {
   uint32_t zone = 0;
-  std::string condition;   // em oi oe cl fu ro ol nw
-  std::string role;        // superblock journal wal stream bulk -
-  std::string lifetime;    // not_set none short medium long extreme
+  std::string condition;  // em oi oe cl fu ro ol nw
+  std::string role;       // superblock journal wal stream bulk -
+  std::string lifetime;   // not_set none short medium long extreme
   uint64_t start_bytes = 0;
   uint64_t write_pointer_bytes = 0;  // from the start of the zone
   uint64_t capacity_bytes = 0;
@@ -87,7 +87,7 @@ struct FileInfo {
   uint64_t id = 0;
   std::string path;
   bool is_directory = false;
-  std::string kind;        // bulk stream small wal directory
+  std::string kind;  // bulk stream small wal directory
   std::string lifetime;
   uint64_t size_bytes = 0;
   uint64_t durable_bytes = 0;

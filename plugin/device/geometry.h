@@ -11,9 +11,9 @@
 namespace furrow {
 
 struct DeviceGeometry {
-  uint32_t block_size = 4096;   // bytes; every write is a multiple of it, at a multiple of it
-  uint64_t zone_size = 0;       // bytes of address space a zone takes
-  uint64_t zone_capacity = 0;   // bytes that can be written to a zone, <= zone_size
+  uint32_t block_size = 4096;  // bytes; every write is a multiple of it, at a multiple of it
+  uint64_t zone_size = 0;      // bytes of address space a zone takes
+  uint64_t zone_capacity = 0;  // bytes that can be written to a zone, <= zone_size
   uint32_t zone_count = 0;
   uint32_t max_open = 0;        // zones open at a time, 0 = unlimited
   uint32_t max_active = 0;      // zones open or closed (neither empty nor full) at a time, 0 = unlimited

@@ -22,13 +22,13 @@ class Drainer;
 
 // D = (W - A - U) + P + M + G + F + S holds exactly when nothing is in flight (design, promise 5).
 struct FileCounters {
-  std::atomic<uint64_t> host_bytes{0};       // W: handed over by Append and PositionedAppend
-  std::atomic<uint64_t> absorbed_bytes{0};   // A: died, or was replaced, before it was written. The content of small
-                                             // files counts here too: the journal carries it, as metadata
-  std::atomic<int64_t> staged_bytes{0};      // U: accepted, not written yet
-  std::atomic<uint64_t> padding_bytes{0};    // P: block padding, and bytes written again because a block was not full
-  std::atomic<uint64_t> sync_padding_bytes{0};  // S: padding of frames that a sync forced
-  std::atomic<uint64_t> sync_frames{0};         // durable frame writes
+  std::atomic<uint64_t> host_bytes{0};      // W: handed over by Append and PositionedAppend
+  std::atomic<uint64_t> absorbed_bytes{0};  // A: died, or was replaced, before it was written. The content of small
+                                            // files counts here too: the journal carries it, as metadata
+  std::atomic<int64_t> staged_bytes{0};     // U: accepted, not written yet
+  std::atomic<uint64_t> padding_bytes{0};   // P: block padding, and bytes written again because a block was not full
+  std::atomic<uint64_t> sync_padding_bytes{0};    // S: padding of frames that a sync forced
+  std::atomic<uint64_t> sync_frames{0};           // durable frame writes
   std::atomic<uint64_t> frame_overhead_bytes{0};  // M: frame headers and trailers
   std::atomic<uint64_t> summary_bytes{0};         // M: summaries
 };

@@ -117,7 +117,7 @@ class FileStore final : public CheckpointSource {
   std::unique_ptr<StateReplay> replay_;
   std::atomic<uint64_t> next_id_{0};
   Totals totals_base_;
-  Mutex queue_mu_;  // leaf
+  Mutex queue_mu_;                               // leaf
   CondVar queue_changed_;                        // settling_ or freeing_ has changed
   bool settling_ GUARDED_BY(queue_mu_) = false;  // somebody is in SettleQueued
   uint32_t freeing_ GUARDED_BY(queue_mu_) = 0;   // threads in FreeDeleted

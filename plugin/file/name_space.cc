@@ -9,9 +9,7 @@ namespace {
 
 constexpr size_t kMaxNameBytes = 255;
 
-Status NoSuch(std::string_view path) {
-  return Status::NotFound("'" + std::string(path) + "' does not exist");
-}
+Status NoSuch(std::string_view path) { return Status::NotFound("'" + std::string(path) + "' does not exist"); }
 
 Status NotADirectory(std::string_view path) {
   return Status::NotFound("'" + std::string(path) + "' is not a directory");
@@ -32,7 +30,8 @@ bool IsSelfOrBelow(const Directory* directory, const Directory* ancestor) {
 
 Result<std::vector<std::string>> SplitPath(std::string_view path) {
   if (path.find('\0') != std::string_view::npos) {
-    return Status::InvalidArgument("path '" + std::string(path.substr(0, path.find('\0'))) + "...' contains a NUL byte");
+    return Status::InvalidArgument("path '" + std::string(path.substr(0, path.find('\0'))) +
+                                   "...' contains a NUL byte");
   }
   std::vector<std::string> parts;
   for (size_t at = 0; at < path.size();) {
@@ -193,9 +192,9 @@ Status NameSpace::RenameLocked(const Place& from, const Place& to) {
   NameEntry moved = std::move(source->second);
   const NameEntry replaced = target ? *target : NameEntry{};
   source_entries.erase(source);
-  const Sequence sequence = engine_->log->Append(RenameRecord{from.directory->id, from.name, to.directory->id, to.name,
-                                                              moved.id(), moved.directory != nullptr,
-                                                              target ? replaced.id() : kNoFile});
+  const Sequence sequence =
+      engine_->log->Append(RenameRecord{from.directory->id, from.name, to.directory->id, to.name, moved.id(),
+                                        moved.directory != nullptr, target ? replaced.id() : kNoFile});
   if (moved.file) moved.file->Depend(sequence);
   if (moved.directory) moved.directory->parent = to.directory.get();
   target_entries[to.name] = std::move(moved);
@@ -274,8 +273,7 @@ Status NameSpace::RemoveDirectory(std::string_view path) {
   const FileId id = it->second.directory->id;
   place.directory->entries.erase(it);
   directories_.fetch_sub(1, std::memory_order_relaxed);
-  TouchLocked(place.directory.get(),
-              engine_->log->Append(RemoveDirectoryRecord{id, place.directory->id, place.name}));
+  TouchLocked(place.directory.get(), engine_->log->Append(RemoveDirectoryRecord{id, place.directory->id, place.name}));
   return Status::Ok();
 }
 

@@ -28,7 +28,7 @@ struct Directory;
 using DirectoryRef = std::shared_ptr<Directory>;
 
 struct NameEntry {
-  FileRef file;            // one of the two is set
+  FileRef file;  // one of the two is set
   DirectoryRef directory;
   FileId id() const;
 };
@@ -36,7 +36,7 @@ struct NameEntry {
 struct Directory {
   explicit Directory(FileId id_in) : id(id_in) {}
   const FileId id;
-  Directory* parent = nullptr;  // null: the root
+  Directory* parent = nullptr;             // null: the root
   std::atomic<uint64_t> mtime_seconds{0};  // written under the name space's lock
   Sequence sequence;                       // newest record about its entries
   std::map<std::string, NameEntry, std::less<>> entries;

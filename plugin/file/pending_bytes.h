@@ -45,7 +45,7 @@ class ChunkPool {
   const uint64_t soft_limit_;  // bytes
   mutable Mutex mu_;
   std::vector<std::unique_ptr<char[]>> idle_ GUARDED_BY(mu_);  // last given, first taken
-  std::atomic<uint64_t> out_{0};  // chunks; asked at appends, so without the lock
+  std::atomic<uint64_t> out_{0};                               // chunks; asked at appends, so without the lock
 };
 
 class PendingBytes {

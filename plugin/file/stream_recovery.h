@@ -15,9 +15,9 @@ namespace furrow {
 struct StreamRecoveryReport {
   uint64_t zones_walked = 0;
   uint64_t frames_found = 0;
-  uint64_t bytes_recovered = 0;   // payload beyond what the journal accounted for
+  uint64_t bytes_recovered = 0;  // payload beyond what the journal accounted for
   uint64_t bad_blocks_skipped = 0;
-  std::vector<FileId> damaged;    // files whose durable bytes are missing
+  std::vector<FileId> damaged;  // files whose durable bytes are missing
 };
 
 // Walks `zones` (ZoneManager::StreamZones) up to their write pointers, block by block past bad frames.

@@ -98,7 +98,7 @@ class Volume {
   SuperblockInfo superblock_;
   ReplayReport replay_;
   StreamRecoveryReport recovery_;
-  mutable Mutex mu_;  // rank 0: taken with nothing held
+  mutable Mutex mu_;                                // rank 0: taken with nothing held
   std::vector<std::string> locks_ GUARDED_BY(mu_);  // paths of held LOCK files
   bool mounted_ GUARDED_BY(mu_) = false;
   Status unmount_status_ GUARDED_BY(mu_);

@@ -99,8 +99,8 @@ const char* VersionString() {
 }
 
 double UsageSnapshot::write_factor() const {
-  const double wanted = static_cast<double>(host_bytes_written) - static_cast<double>(absorbed_bytes) -
-                        static_cast<double>(staged_bytes);
+  const double wanted =
+      static_cast<double>(host_bytes_written) - static_cast<double>(absorbed_bytes) - static_cast<double>(staged_bytes);
   if (wanted <= 0) return 0;
   return (static_cast<double>(device_bytes_written) - static_cast<double>(sync_padding_bytes)) / wanted;
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stream_test_util.h"
+#include "tests/plugin/file/stream_test_util.h"
 
 namespace furrow::testing {
 namespace {

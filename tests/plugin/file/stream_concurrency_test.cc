@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "stream_test_util.h"
+#include "tests/plugin/file/stream_test_util.h"
 
 namespace furrow::testing {
 namespace {

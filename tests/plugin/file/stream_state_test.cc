@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "stream_test_util.h"
+#include "tests/plugin/file/stream_test_util.h"
 
 namespace furrow::testing {
 namespace {

@@ -14,7 +14,6 @@ struct MountOptions {
   uint64_t buffer_bytes = 0;        // bound of unsynced stream bytes in memory; 0 = min(256 MiB, a sixteenth of memory) (?buffer=64MiB)
   uint64_t checkpoint_bytes = 0;    // journal length that starts a checkpoint; 0 = automatic (?checkpoint=)
   bool verify_reads = false;        // check checksums on every read (?verify_reads=1)
-  uint32_t zone_wait_ms = 60000;    // how long a write waits for a zone or a slot before it gives up
 };
 
 struct MkfsOptions {

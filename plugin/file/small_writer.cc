@@ -13,7 +13,8 @@ class SmallWriter final : public FileWriter {
 
   ~SmallWriter() override {
     const Status status = Close();
-    if (!status.ok()) engine_->logger->Error("closing file " + std::to_string(file_->id.value()) + ": " + status.message());
+    if (!status.ok())
+      engine_->logger->Error("closing file " + std::to_string(file_->id.value()) + ": " + status.message());
   }
 
   Status Append(Bytes data) override {
@@ -102,18 +103,31 @@ class SmallWriter final : public FileWriter {
 
   Status BecomeBulk() {
     std::string content;
+    uint64_t recorded = 0;
     {
       // `content` stays in the node: checkpoints state it until the extents are recorded.
       WriterLock lock(file_->mu);
       if (file_->content) content = *file_->content;
+      recorded = file_->recorded_size;
       file_->kind = FileKind::kBulk;
       file_->recorded_size = 0;
       file_->size = 0;
     }
     bulk_ = make_bulk_();
-    engine_->counters->host_bytes -= content.size();  // Append counts it again
+    if (!content.empty()) {
+      if (const Status status = bulk_->Append(content); !status.ok()) {
+        bulk_.reset();
+        // As it was: the caller may come again.
+        WriterLock lock(file_->mu);
+        file_->kind = FileKind::kSmall;
+        file_->recorded_size = recorded;
+        file_->size = content.size();
+        return status;
+      }
+    }
+    engine_->counters->host_bytes -= content.size();  // both Appends have counted it
     engine_->counters->absorbed_bytes -= content.size();
-    return content.empty() ? Status::Ok() : bulk_->Append(content);
+    return Status::Ok();
   }
 
   // The journal states the old content for as long as no extents take its place: not more of it than is left.

@@ -35,7 +35,8 @@ Volume::Volume(Private, std::unique_ptr<ZonedDevice> device, const MountOptions&
       device_(std::move(device)) {
   pool_ = std::make_unique<ChunkPool>(options.buffer_bytes ? options.buffer_bytes : DefaultBufferBytes());
   log_ = std::make_unique<MetadataLog>(
-      device_.get(), MetadataLogOptions{.clock = clock_, .logger = logger_, .checkpoint_bytes = options.checkpoint_bytes});
+      device_.get(),
+      MetadataLogOptions{.clock = clock_, .logger = logger_, .checkpoint_bytes = options.checkpoint_bytes});
   engine_.device = device_.get();
   engine_.log = log_.get();
   engine_.clock = clock_;
@@ -47,9 +48,11 @@ Volume::Volume(Private, std::unique_ptr<ZonedDevice> device, const MountOptions&
 Volume::~Volume() {
   const Status status = Unmount();
   if (!status.ok()) logger_->Error("unmount of " + name_ + ": " + status.message());
+  // A mount that failed half way: the threads of the zones use the log, that of the log uses the files.
+  if (zones_) zones_->Stop();
+  log_->StopBackground();
   files_.reset();
   drainer_.reset();
-  if (zones_) zones_->Stop();  // a mount that failed half way: its threads use the log
   log_.reset();
   zones_.reset();
   device_.reset();  // gives the mount lock back, before the registry lets anybody mount again
@@ -77,11 +80,7 @@ Status Volume::ReplayAndLoad() {
   FURROW_ASSIGN_OR_RETURN(superblock_, log_->ReadSuperblock());
   engine_.fs_uuid = superblock_.uuid;
   zones_ = std::make_unique<ZoneManager>(
-      device_.get(), log_.get(),
-      ZoneManagerOptions{.fs_uuid = superblock_.uuid,
-                         .clock = clock_,
-                         .logger = logger_,
-                         .wait_limit = std::chrono::milliseconds(options_.zone_wait_ms)});
+      device_.get(), log_.get(), ZoneManagerOptions{.fs_uuid = superblock_.uuid, .clock = clock_, .logger = logger_});
   engine_.zones = zones_.get();
   drainer_ = std::make_unique<Drainer>(&engine_, kMaxPendingAge);
   engine_.drainer = drainer_.get();

@@ -66,12 +66,20 @@ Result<GroupPlace> JournalAppender::Append(GroupKind kind, Bytes payload, Sequen
       Result<GroupPlace> place = TryAppend(kind, payload, first_sequence, count);
       if (place.ok()) {
         ++next_group_;
+        last_failure_ = Status::Ok();
         chain_->NoteGroup(place->zone, place->number, bytes);
         UpdateWantsNext();
         return place;
       }
       s = place.status();
-      if (!IsRetryable(s)) zone_.Release();  // it has been sealed
+      if (!IsRetryable(s)) {
+        zone_.Release();  // it has been sealed
+        last_failure_ = s;
+      }
+    }
+    // A device that fails writes and then has no slot left for as long as one waits is no busy one.
+    if (s.code() == StatusCode::kDeadlineExceeded && !last_failure_.ok()) {
+      return last_failure_.WithContext("no other zone came free (" + s.message() + ") after this");
     }
     if (IsRetryable(s)) return s;
     logger_->Warn(device_->name() + ": journal group " + std::to_string(next_group_) +

@@ -52,6 +52,7 @@ class JournalAppender {
   uint64_t uuid_hash_ = 0;
   uint64_t next_group_ = 1;
   std::atomic<bool> wants_next_{false};
+  Status last_failure_;  // of a device write; OK once one has succeeded again
 };
 
 // True for outcomes that leave the journal usable: try again later.

@@ -213,6 +213,7 @@ Result<ZoneHold> JournalChain::Resume(ZoneManager* zones, const JournalEnd& end)
   FURROW_ASSIGN_OR_RETURN(ZoneHold hold, Reclaim(end));
   if (!hold) {
     FURROW_ASSIGN_OR_RETURN(hold, SelectFresh());
+    CountEmptyZones();
     listed.push_back({hold->zone(), hold->generation()});
   }
   FURROW_RETURN_IF_ERROR(Update([&listed](Superblock* s) {

@@ -13,6 +13,7 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr uint64_t kGrowth = 4;
 // ... or takes this many zones more than it did, however little is in them.
 constexpr size_t kMoreZones = 4;
+constexpr size_t kMoreZonesWhenShort = 1;
 // With this many zones more, writers wait for it: it needs room itself.
 constexpr size_t kTooManyZones = kMoreZones + 2;
 
@@ -62,7 +63,9 @@ uint64_t JournalKeeper::BytesWritten() const {
 bool JournalKeeper::Due() const {
   const uint64_t grown = BytesWritten() - since_.load(kRelaxed);
   if (grown > options_.checkpoint_bytes && grown > kGrowth * last_bytes_.load(kRelaxed)) return true;
-  return chain_->zone_count() > last_zones_.load(kRelaxed) + kMoreZones;
+  // Crashes, too, leave zones with little in them; where few are left, each that a checkpoint frees counts.
+  const size_t more = chain_->short_of_zones() ? kMoreZonesWhenShort : kMoreZones;
+  return chain_->zone_count() > last_zones_.load(kRelaxed) + more;
 }
 
 bool JournalKeeper::Overgrown() const {
@@ -129,7 +132,9 @@ void JournalKeeper::RunCheckpoint() {
   }
   const uint64_t began = BytesWritten();
   const Result<uint64_t> bytes = writer_.Run(source_);
-  last_zones_.store(chain_->zone_count(), kRelaxed);
+  // Not the zones that others have filled meanwhile: those are what the next one is to free.
+  const size_t zones = chain_->zone_count();
+  last_zones_.store(bytes.ok() ? std::min<size_t>(zones, *bytes / zone_capacity_ + 1) : zones, kRelaxed);
   if (bytes.ok()) {
     last_bytes_.store(*bytes, kRelaxed);
     chain_->NoteCheckpointSize(*bytes);

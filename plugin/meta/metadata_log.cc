@@ -117,7 +117,9 @@ struct MetadataLog::Impl {
 MetadataLog::MetadataLog(ZonedDevice* device, const MetadataLogOptions& options)
     : impl_(std::make_unique<Impl>(device, options)) {}
 
-MetadataLog::~MetadataLog() { impl_->keeper.Stop(); }
+MetadataLog::~MetadataLog() { StopBackground(); }
+
+void MetadataLog::StopBackground() { impl_->keeper.Stop(); }
 
 Status MetadataLog::Format(ZonedDevice* device, const FormatOptions& options) { return FormatDevice(device, options); }
 

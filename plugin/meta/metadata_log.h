@@ -122,6 +122,9 @@ class MetadataLog final : public ZoneJournal {
   // it nothing becomes durable any more (CommitResets: Aborted). Stop the zone manager afterwards: the last
   // records may need a zone. Returns the first error of the mount's life, if any.
   Status StopWriting();
+  // Ends the background work and writes nothing: for a mount that failed half way. After it the source given to
+  // StartWriting is not used any more.
+  void StopBackground();
 
   // Gives the record the next sequence number and queues it. Memory only; any lock of the caller's may be held.
   Sequence Append(const Record& record);

@@ -13,7 +13,9 @@ constexpr uint64_t kNearlyFullPercent = 90;  // a finish writes all that is miss
 constexpr uint32_t kPlentyZones = 8;
 constexpr uint32_t kPlentyShare = 8;
 constexpr uint32_t kPlentySlots = 2;
-constexpr std::chrono::seconds kLookAgain(1);  // while waiting
+constexpr std::chrono::milliseconds kLookAgain(100);  // while waiting
+// After this long an idle zone is finished however much room it has: it may be of a role that nobody writes any more.
+constexpr std::chrono::seconds kPatience(1);
 
 ZoneUse UseOf(ZoneRole role) { return role == ZoneRole::kBulk ? ZoneUse::kBulk : ZoneUse::kDurable; }
 
@@ -233,6 +235,11 @@ Status ZoneSelector::MayWaitForZoneLocked(const Call& call) {
   return Status::Ok();
 }
 
+std::chrono::nanoseconds ZoneSelector::Waited(const Call& call) const {
+  if (!call.waiting) return std::chrono::nanoseconds(0);
+  return std::max(core_->options.clock->Now() - call.started, call.slept);
+}
+
 bool ZoneSelector::MayFinishLocked(const Call& call, ZoneId z) {
   const ZoneEntry& s = core_->table.at(z);
   if (s.slot == Slot::kNoSlot || s.finish_failed || s.place == ZonePlace::kFinishing) return false;
@@ -248,7 +255,7 @@ bool ZoneSelector::MayFinishLocked(const Call& call, ZoneId z) {
   const uint64_t capacity = core_->shared(z).capacity;
   const uint64_t written = core_->WrittenLocked(s);
   return written >= capacity / 100 * kNearlyFullPercent || s.open->Room() < call.request.need ||
-         (call.request.fresh && written != 0);
+         (call.request.fresh && written != 0) || Waited(call) >= kPatience;
 }
 
 ZoneId ZoneSelector::CheaperLocked(const Call& call, ZoneId best, ZoneId z) {
@@ -285,7 +292,7 @@ ZoneSelector::Step ZoneSelector::WaitLocked(Call* call, Status* status) {
     // Small dead zones count from now on: somebody waits.
     if (call->request.key.role != ZoneRole::kJournal) core_->QueueAllDeadLocked(false);
   }
-  const std::chrono::nanoseconds left = core_->options.wait_limit - std::max(now - call->started, call->slept);
+  const std::chrono::nanoseconds left = core_->options.wait_limit - Waited(*call);
   if (left.count() > 0) {
     // In steps: nobody wakes us when the journal fails.
     const std::chrono::nanoseconds step = std::min<std::chrono::nanoseconds>(left, kLookAgain);

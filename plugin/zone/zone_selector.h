@@ -53,6 +53,8 @@ class ZoneSelector {
   bool SlotMayComeLocked(const Call& call) const REQUIRES(core_->mu);
   // `z` if it may be finished and that costs less than `best`, else `best`.
   ZoneId CheaperLocked(const Call& call, ZoneId best, ZoneId z) REQUIRES(core_->mu);
+  // How long the call has waited.
+  std::chrono::nanoseconds Waited(const Call& call) const;
   bool MayFinishLocked(const Call& call, ZoneId z) REQUIRES(core_->mu);
   Step WaitLocked(Call* call, Status* status) REQUIRES(core_->mu);
   Status NoSpaceLocked(const Call& call) REQUIRES(core_->mu);

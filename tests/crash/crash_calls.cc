@@ -205,7 +205,6 @@ void CrashRun::Append() {
   model_.Append(o.file, data);
   if (Ok(o.opened.writer->Append(data), ("append " + std::to_string(data.size())).c_str())) return;
   model_.Truncate(o.file, before);  // as if nothing had been appended
-  o.broken = true;
 }
 
 // As direct mode does: the last block is written again, and goes on.
@@ -218,13 +217,19 @@ void CrashRun::Rewrite() {
     kind = o.opened.handle.file()->kind;
   }
   const uint64_t size = model_.content(o.file).size();
-  if (kind != FileKind::kBulk || size % 4096 == 0 || o.broken) return;
+  if (kind != FileKind::kBulk || size % 4096 == 0) return;
   const uint64_t at = size / 4096 * 4096;
   const std::string data = NewBytes(o.file, size - at + rng_.Uniform(6000));
   model_.Overwrite(o.file, at, data);
   if (Ok(o.opened.writer->PositionedAppend(data, FileOffset(at)), "rewrite")) return;
+  // Old bytes or new ones: a sync that follows may mean either.
   model_.Truncate(o.file, size);
-  o.broken = true;
+  o.unknown = true;
+}
+
+void CrashRun::SyncOpen(Open* o) {
+  const Status status = o->opened.writer->Sync();
+  if (Ok(status, ("sync " + std::to_string(o->file & 0xfffffffff)).c_str()) && !o->unknown) model_.Synced(o->file);
 }
 
 void CrashRun::Sync() {
@@ -234,11 +239,7 @@ void CrashRun::Sync() {
     Ok(o.opened.writer->Flush(), "flush");
     return;
   }
-  if (Ok(o.opened.writer->Sync(), ("sync " + std::to_string(o.file & 0xfffffffff)).c_str())) {
-    model_.Synced(o.file);
-  } else {
-    o.broken = true;
-  }
+  SyncOpen(&o);
 }
 
 void CrashRun::Close() {
@@ -248,9 +249,7 @@ void CrashRun::Close() {
 void CrashRun::CloseAt(size_t i, bool sync) {
   Open o = std::move(open_[i]);
   open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
-  if (sync && Ok(o.opened.writer->Sync(), ("sync " + std::to_string(o.file & 0xfffffffff)).c_str())) {
-    model_.Synced(o.file);
-  }
+  if (sync) SyncOpen(&o);
   if (!rng_.OneIn(5)) Ok(o.opened.writer->Close(), ("close " + std::to_string(o.file & 0xfffffffff)).c_str());
 }
 

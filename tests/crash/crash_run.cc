@@ -48,6 +48,7 @@ CrashRun::~CrashRun() { DropMount(false); }
 void CrashRun::Begin() {
   auto zones = std::make_shared<MemZones>("crash", GeometryOf(shape_));
   device_ = std::make_shared<FaultDevice>(std::make_unique<MemDevice>(zones), rng_.Next(), shape_.volatile_cache);
+  clock_.Watch(device_);
   const Status formatted = MetadataLog::Format(device_.get(), FormatOptions{Uuid{1, 2, 3}, "crash", 1});
   if (!formatted.ok()) return Fail("mkfs: " + formatted.ToString());
   if (!Mount()) return;
@@ -90,10 +91,10 @@ void CrashRun::ArmCrash(uint64_t most_calls) {
 
 bool CrashRun::Mount() {
   MountOptions options;
-  options.zone_wait_ms = 300;
   options.buffer_bytes = rng_.OneIn(2) ? 256 << 10 : 4 << 20;
   options.checkpoint_bytes = rng_.OneIn(2) ? 64 << 10 : 0;
   faults_before_ = device_->faults();
+  no_space_before_ = no_space_;
   Result<std::shared_ptr<Volume>> volume =
       Volume::MountDevice(std::make_unique<SharedDevice>(device_), options, &log_, &clock_);
   if (volume.ok()) {
@@ -121,11 +122,11 @@ void CrashRun::DropMount(bool clean) {
   volume_.reset();
 }
 
-// But for what is open for writing, which is covered only if it is a log; and but for bytes that a fault may have cost,
-// which some earlier call has said.
+// But for what is open for writing, which is covered only if it is a log; and but for bytes that a fault or a
+// full device may have cost, which some earlier call has said.
 void CrashRun::EverythingDurable() {
   model_.NamesDurable();
-  if (Faulted()) return;
+  if (Faulted() || no_space_ != no_space_before_) return;
   for (const auto& [path, id] : model_.names()) {
     if (id != CrashModel::kDirectory && !IsOpen(id)) model_.BytesDurable(id);
   }

@@ -6,8 +6,10 @@
 // The same seed makes the same calls; what the mount's threads do between them is up to the scheduler.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugin/device/fault_device.h"
@@ -41,6 +43,24 @@ class CrashLog final : public Logger {
   std::string complaint_ GUARDED_BY(mu_);
 };
 
+// Stands still while the power is on: waits end when what is waited for comes. Without power time flies, as nothing
+// will come.
+class CrashClock final : public Clock {
+ public:
+  void Watch(std::shared_ptr<FaultDevice> device) { device_ = std::move(device); }
+  std::chrono::nanoseconds Now() override {
+    if (device_ && !device_->powered()) clock_.Advance(std::chrono::minutes(2));
+    return clock_.Now();
+  }
+  uint64_t UnixSeconds() override { return clock_.UnixSeconds(); }
+  void SleepFor(std::chrono::nanoseconds d) override { clock_.SleepFor(d); }
+  void Advance(std::chrono::nanoseconds d) { clock_.Advance(d); }
+
+ private:
+  std::shared_ptr<FaultDevice> device_;  // set before there are other threads
+  ManualClock clock_;
+};
+
 class CrashRun {
  public:
   CrashRun(const CrashShape& shape, uint64_t seed);
@@ -59,7 +79,7 @@ class CrashRun {
   struct Open {
     OpenedWriter opened;
     uint64_t file = 0;
-    bool broken = false;  // an error may have cost bytes
+    bool unknown = false;  // what it holds, after a failed call
   };
 
   // --- the device and the mount
@@ -83,6 +103,7 @@ class CrashRun {
   void Append();
   void Rewrite();
   void Sync();
+  void SyncOpen(Open* o);
   void Close();
   void CloseAt(size_t i, bool sync);
   void TruncateFile();
@@ -111,7 +132,7 @@ class CrashRun {
   const CrashShape shape_;
   const uint64_t seed_;
   Rng rng_;
-  ManualClock clock_;
+  CrashClock clock_;
   CrashLog log_;
   std::shared_ptr<FaultDevice> device_;
   std::shared_ptr<Volume> volume_;
@@ -121,9 +142,10 @@ class CrashRun {
   bool void_ = false;     // nothing more can be learned from this device
   bool stopped_ = false;  // no more calls before the crash
   uint64_t states_ = 0;
-  uint64_t faults_before_ = 0;  // the mount
-  uint64_t made_ = 0;           // names so far
-  uint64_t no_space_ = 0;       // calls answered so
+  uint64_t faults_before_ = 0;    // the mount
+  uint64_t no_space_before_ = 0;  // the mount
+  uint64_t made_ = 0;             // names so far
+  uint64_t no_space_ = 0;         // calls answered so
   uint64_t errors_ = 0;
   std::string calls_;  // since the last mount
   std::string violation_;

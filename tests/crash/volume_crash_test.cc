@@ -14,7 +14,7 @@
 namespace furrow {
 namespace {
 
-constexpr uint64_t kStates = 3000;
+constexpr uint64_t kStates = 4000;
 constexpr uint64_t kStatesOfADevice = 12;
 
 uint64_t FromEnvironment(const char* name, uint64_t otherwise) {

@@ -33,7 +33,6 @@ class VolumeRecoveryTest : public ::testing::Test {
   void Mount() {
     MountOptions options;
     options.buffer_bytes = 128 << 10;
-    options.zone_wait_ms = 2000;
     Result<std::shared_ptr<Volume>> volume =
         Volume::MountDevice(std::make_unique<SharedDevice>(device_), options, NullLogger(), SystemClock());
     ASSERT_TRUE(volume.ok()) << volume.status().ToString();
@@ -177,6 +176,29 @@ TEST_F(VolumeRecoveryTest, ASmallFileThatGrewAndWasCutToNothing) {
   }
 }
 
+// Where a small file's bytes cannot go to a zone it stays small, with all it had: no sync may say that nothing is
+// durable.
+TEST_F(VolumeRecoveryTest, ASmallFileThatCannotGrowKeepsItsContent) {
+  Make(1);
+  const std::string content(60000, 'c');
+  Write("/OPTIONS-1", content);
+  {
+    Result<OpenedWriter> opened = volume_->files().OpenForAppend("/OPTIONS-1");
+    ASSERT_TRUE(opened.ok());
+    FaultRule rule;
+    rule.count = 20;
+    device_->AddRule(rule);
+    EXPECT_FALSE(opened->writer->Append(content).ok());
+    device_->ClearRules();
+    EXPECT_EQ(Read("/OPTIONS-1"), content);
+    EXPECT_TRUE(opened->writer->Sync().ok());
+    EXPECT_TRUE(opened->writer->Close().ok());
+  }
+  ASSERT_TRUE(volume_->engine().log->Checkpoint().ok());
+  CutThePower();
+  EXPECT_EQ(Read("/OPTIONS-1"), content);
+}
+
 // What an earlier pass of the background has taken in hand is covered by a sync of everything.
 TEST_F(VolumeRecoveryTest, SyncAllCoversFilesBeingRecorded) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
@@ -189,6 +211,31 @@ TEST_F(VolumeRecoveryTest, SyncAllCoversFilesBeingRecorded) {
     ASSERT_TRUE(volume_->SyncAll().ok());
     CutThePower();
     ASSERT_EQ(Read("/000001.sst"), std::string(100000, 'x')) << "seed " << seed;
+  }
+}
+
+// A mount that fails after its threads have begun takes them down in order.
+TEST_F(VolumeRecoveryTest, AMountThatFailsHalfWay) {
+  for (uint64_t calls = 0; calls < 12; ++calls) {
+    Make(calls);
+    OpenedWriter log = Create("/000001.log");
+    ASSERT_TRUE(log.writer->Append("acknowledged").ok());
+    ASSERT_TRUE(log.writer->Sync().ok());
+    device_->PowerOff();
+    log = OpenedWriter();
+    volume_.reset();
+    ASSERT_TRUE(device_->PowerLoss().ok());
+    FaultRule rule;
+    rule.call = DeviceCall::kWriteDurable;
+    rule.action = FaultAction::kPowerOff;
+    rule.skip = calls / 2;
+    device_->AddRule(rule);
+    MountOptions options;
+    Volume::MountDevice(std::make_unique<SharedDevice>(device_), options, NullLogger(), SystemClock())
+        .status()
+        .IgnoreError();
+    CutThePower();
+    EXPECT_EQ(Read("/000001.log"), "acknowledged") << calls;
   }
 }
 

@@ -441,6 +441,42 @@ TEST_F(SelectTest, FinishesOnlyWhenNothingCanBeShared) {
   ExpectBalanced();
 }
 
+// An open log that nobody writes holds its zone: another log finds no room there, and must have the slot.
+TEST_F(SelectTest, SlotOfAnIdleLogComesWhenItsZoneIsTooFull) {
+  Mount(30, 4);
+  manager_->Start();
+  ZoneHold idle = Select(Request(ZoneRole::kWal));
+  ASSERT_TRUE(Append(idle.get(), idle->Room() - 2 * kBlock).ok());
+  ZoneRequest next = Request(ZoneRole::kWal);
+  next.need = 8 * kBlock;
+  EXPECT_NE(Select(next)->zone(), idle->zone());
+  EXPECT_EQ(Append(idle.get(), kBlock).status().code(), StatusCode::kZoneFull);  // it goes elsewhere
+  ExpectBalanced();
+}
+
+// Zones of logs that were closed long ago, each with much room and one slot: no bulk file can go on in them.
+TEST_F(SelectTest, SlotsOfIdleZonesComeAfterSomePatience) {
+  Mount(30, 10);
+  manager_->Start();
+  for (uint64_t directory = 1; directory <= 4; ++directory) {
+    ASSERT_TRUE(Append(Select(Request(ZoneRole::kWal, LifetimeClass::kShort, directory)).get(), kBlock).ok());
+  }
+  ZoneHold hold = Select(Request(ZoneRole::kBulk));
+  ASSERT_TRUE(Append(hold.get(), hold->Room() - 2 * kBlock).ok());
+  ZoneRequest next = Request(ZoneRole::kBulk);
+  next.need = 8 * kBlock;
+  EXPECT_NE(Select(next)->zone(), hold->zone());
+  EXPECT_EQ(manager_->counters().finishes, 1u);
+  ExpectBalanced();
+}
+
+TEST_F(SelectTest, NothingIsSelectedOnceTheJournalHasFailed) {
+  Mount(30, 8);
+  journal_.has_failed = true;
+  EXPECT_EQ(manager_->SelectZone(Request(ZoneRole::kBulk)).status().code(), StatusCode::kReadOnly);
+  EXPECT_TRUE(manager_->SelectZone(Request(ZoneRole::kJournal)).ok());
+}
+
 TEST_F(SelectTest, SlotOfAHeldZoneIsWaitedForUntilTheDeadline) {
   Mount(30, 8, std::chrono::milliseconds(1));
   ZoneHold hold = Select(Request(ZoneRole::kBulk));

@@ -4,6 +4,7 @@
 // stop, a journal that notes what it was told, and a mounted zone manager over both.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -102,6 +103,8 @@ class TestJournal final : public ZoneJournal {
     return Status::Ok();
   }
   void NoteZone(const PersistedZone& zone) override { Record(zone); }
+  bool failed() const override { return has_failed; }
+  std::atomic<bool> has_failed{false};
 
   // What a mount would be given: the last record of each zone.
   std::vector<PersistedZone> Known() {

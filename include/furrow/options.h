@@ -10,10 +10,12 @@ namespace furrow {
 
 // furrow://KIND:TARGET?... may carry mount options; those given here win where set.
 struct MountOptions {
-  bool read_only = false;           // takes no lock, never writes (?mount=ro)
-  uint64_t buffer_bytes = 0;        // bound of unsynced stream bytes in memory; 0 = min(256 MiB, a sixteenth of memory) (?buffer=64MiB)
-  uint64_t checkpoint_bytes = 0;    // journal length that starts a checkpoint; 0 = automatic (?checkpoint=)
-  bool verify_reads = false;        // check checksums on every read (?verify_reads=1)
+  // Takes no lock, never writes (?mount=ro).
+  bool read_only = false;
+  // Bound of unsynced stream bytes in memory; 0 = min(256 MiB, a sixteenth of memory) (?buffer=64MiB).
+  uint64_t buffer_bytes = 0;
+  // Journal length that starts a checkpoint; 0 = automatic (?checkpoint=16MiB).
+  uint64_t checkpoint_bytes = 0;
 };
 
 struct MkfsOptions {
@@ -25,8 +27,8 @@ struct MkfsOptions {
   int64_t max_open = -1;       // -1 = 14, 0 = unlimited
   int64_t max_active = -1;     // -1 = 14, 0 = unlimited
   bool preallocate = false;
-  bool force = false;          // over an existing Furrow file system: all its data is lost
-  std::string label;           // at most 64 bytes
+  bool force = false;  // over an existing Furrow file system: all its data is lost
+  std::string label;   // at most 64 bytes
 };
 
 }  // namespace furrow

@@ -45,12 +45,9 @@ Result<MountOptions> ParseMountOptions(const std::map<std::string, std::string>&
       const Result<uint64_t> bytes = ParseBytes(value);
       if (!bytes.ok()) return bytes.status().WithContext("mount option " + name);
       (name == "buffer" ? options.buffer_bytes : options.checkpoint_bytes) = *bytes;
-    } else if (name == "verify_reads") {
-      if (value != "0" && value != "1") return BadOption(name, value, "0 or 1");
-      options.verify_reads = value == "1";
     } else {
       return Status::InvalidArgument("unknown mount option '" + name +
-                                     "'; known are mount, buffer, checkpoint, verify_reads");
+                                     "'; known are mount, buffer, checkpoint");
     }
   }
   return options;

@@ -33,8 +33,8 @@ TEST_F(ApiTest, FileSystemByUri) {
 TEST_F(ApiTest, UriWithOptions) {
   fs_.reset();
   std::shared_ptr<rdb::FileSystem> fs;
-  ASSERT_TRUE(Ok(Load(uri_ + "?buffer=8MiB&verify_reads=1", &fs)));
-  EXPECT_EQ(fs->GetId(), uri_ + "?buffer=8MiB&verify_reads=1");
+  ASSERT_TRUE(Ok(Load(uri_ + "?buffer=8MiB&checkpoint=4MiB", &fs)));
+  EXPECT_EQ(fs->GetId(), uri_ + "?buffer=8MiB&checkpoint=4MiB");
 }
 
 TEST_F(ApiTest, EnvByUri) {

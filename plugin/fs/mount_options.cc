@@ -46,8 +46,7 @@ Result<MountOptions> ParseMountOptions(const std::map<std::string, std::string>&
       if (!bytes.ok()) return bytes.status().WithContext("mount option " + name);
       (name == "buffer" ? options.buffer_bytes : options.checkpoint_bytes) = *bytes;
     } else {
-      return Status::InvalidArgument("unknown mount option '" + name +
-                                     "'; known are mount, buffer, checkpoint");
+      return Status::InvalidArgument("unknown mount option '" + name + "'; known are mount, buffer, checkpoint");
     }
   }
   return options;

@@ -2,7 +2,7 @@
 //
 // Random work on a whole file system in memory, cut off at random device calls, again and again:
 // what was acknowledged as durable is there, nothing else is wrong. FURROW_CRASH_SEED and
-// FURROW_CRASH_STATES (crashes in all) give another, or a wider run: 100000 make a soak.
+// FURROW_CRASH_STATES (crashes in all) give another, or a wider run: 30000 make a soak.
 #include <gtest/gtest.h>
 
 #include <cstdio>

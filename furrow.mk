@@ -49,7 +49,6 @@ furrow_SOURCES := \
   plugin/file/stream_state.cc \
   plugin/file/stream_writer.cc \
   plugin/file/summary.cc \
-  plugin/fs/crc32c.cc \
   plugin/fs/mount_options.cc \
   plugin/fs/mount_registry.cc \
   plugin/fs/rocksdb_api.cc \
@@ -98,6 +97,7 @@ furrow_SOURCES := \
   util/checksum.cc \
   util/clock.cc \
   util/coding.cc \
+  util/crc32c.cc \
   util/logger.cc \
   util/rng.cc \
   util/status.cc \

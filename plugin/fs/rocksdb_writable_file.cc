@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "plugin/fs/crc32c.h"
+#include "util/crc32c.h"
 #include "plugin/fs/rocksdb_status.h"
 #include "plugin/fs/rocksdb_unique_id.h"
 #include "util/coding.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "plugin/fs/crc32c.h"
+#include "util/crc32c.h"
 #include "tests/plugin/fs/face_fixture.h"
 #include "util/coding.h"
 

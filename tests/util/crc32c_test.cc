@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/fs/crc32c.h"
+#include "util/crc32c.h"
 
 #include <gtest/gtest.h>
 
@@ -23,6 +23,15 @@ TEST(Crc32cTest, InstructionAndTableAgreeAtEveryLengthAndAlignment) {
       const std::string_view piece = std::string_view(bytes).substr(from, n);
       ASSERT_EQ(Crc32c(piece), internal::Crc32cPortable(piece)) << from << " " << n;
     }
+  }
+}
+
+TEST(Crc32cTest, ExtendedOverAnySplitIsThatOfTheWhole) {
+  std::string bytes;
+  for (int i = 0; i < 70; ++i) bytes.push_back(static_cast<char>(i * 91 + 5));
+  for (size_t split = 0; split <= bytes.size(); ++split) {
+    const std::string_view all(bytes);
+    EXPECT_EQ(ExtendCrc32c(Crc32c(all.substr(0, split)), all.substr(split)), Crc32c(all)) << split;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/fs/crc32c.h"
+#include "util/crc32c.h"
 
 #include <array>
 #include <cstring>
@@ -45,11 +45,13 @@ namespace internal {
 uint32_t Crc32cPortable(std::string_view data) { return ~Update(~0u, data); }
 }  // namespace internal
 
-uint32_t Crc32c(std::string_view data) {
+uint32_t ExtendCrc32c(uint32_t crc, std::string_view data) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2")) return ~UpdateSse42(~0u, data);
+  if (__builtin_cpu_supports("sse4.2")) return ~UpdateSse42(~crc, data);
 #endif
-  return internal::Crc32cPortable(data);
+  return ~Update(~crc, data);
 }
+
+uint32_t Crc32c(std::string_view data) { return ExtendCrc32c(0, data); }
 
 }  // namespace furrow

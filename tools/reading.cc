@@ -11,7 +11,7 @@ namespace furrow::tools {
 Result<std::shared_ptr<Volume>> MountForReading(const std::string& uri) {
   FURROW_ASSIGN_OR_RETURN(const DeviceUri parsed, DeviceUri::Parse(uri));
   MountOptions options;
-  options.read_only = true;
+  options.mode = MountMode::kReadOnly;
   FURROW_RETURN_IF_ERROR(ParseMountOptions(parsed.options, options).status());
   Result<std::shared_ptr<Volume>> volume = Volume::Mount(uri, options, StderrLogger(LogLevel::kWarning));
   // The words were right; it is the target that is no Furrow.

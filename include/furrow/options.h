@@ -8,10 +8,18 @@
 
 namespace furrow {
 
+// How a file system is mounted (?mount=auto|rw|ro).
+enum class MountMode {
+  // RocksDB's face: read-only until the first call that changes something, then read-write, for which it takes the
+  // device's lock; if another process holds that, the mount stays read-only. Elsewhere the same as kReadWrite.
+  kAuto,
+  kReadWrite,  // takes the lock at once
+  kReadOnly,   // takes no lock, never writes; a writer in another process may work on
+};
+
 // furrow://KIND:TARGET?... may carry mount options; those given here win where set.
 struct MountOptions {
-  // Takes no lock, never writes (?mount=ro).
-  bool read_only = false;
+  MountMode mode = MountMode::kAuto;
   // Bound of unsynced stream bytes in memory; 0 = min(256 MiB, a sixteenth of memory) (?buffer=64MiB).
   uint64_t buffer_bytes = 0;
   // Journal length that starts a checkpoint; 0 = automatic (?checkpoint=16MiB).

@@ -7,6 +7,9 @@
 namespace furrow {
 namespace {
 
+const std::map<std::string, MountMode, std::less<>> kModes{
+    {"auto", MountMode::kAuto}, {"rw", MountMode::kReadWrite}, {"ro", MountMode::kReadOnly}};
+
 Status BadOption(const std::string& name, const std::string& value, const std::string& allowed) {
   return Status::InvalidArgument("mount option " + name + "=" + value + ": use " + allowed);
 }
@@ -39,8 +42,9 @@ Result<uint64_t> ParseBytes(const std::string& text) {
 Result<MountOptions> ParseMountOptions(const std::map<std::string, std::string>& uri_options, MountOptions options) {
   for (const auto& [name, value] : uri_options) {
     if (name == "mount") {
-      if (value != "rw" && value != "ro") return BadOption(name, value, "mount=rw or mount=ro");
-      options.read_only = options.read_only || value == "ro";
+      const auto mode = kModes.find(value);
+      if (mode == kModes.end()) return BadOption(name, value, "mount=auto, mount=rw or mount=ro");
+      if (options.mode == MountMode::kAuto) options.mode = mode->second;
     } else if (name == "buffer" || name == "checkpoint") {
       const Result<uint64_t> bytes = ParseBytes(value);
       if (!bytes.ok()) return bytes.status().WithContext("mount option " + name);

@@ -31,7 +31,7 @@ Volume::Volume(Private, std::unique_ptr<ZonedDevice> device, const MountOptions&
       logger_(logger),
       clock_(clock),
       name_(device->name()),
-      read_only_(options.read_only),
+      read_only_(options.mode == MountMode::kReadOnly),
       device_(std::move(device)) {
   pool_ = std::make_unique<ChunkPool>(options.buffer_bytes ? options.buffer_bytes : DefaultBufferBytes());
   log_ = std::make_unique<MetadataLog>(

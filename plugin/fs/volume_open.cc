@@ -66,11 +66,11 @@ Status CheckShapeForFileSystem(const EmulatedShape& shape) {
 Result<std::shared_ptr<Volume>> Volume::Mount(const std::string& uri, const MountOptions& options, Logger* logger) {
   FURROW_ASSIGN_OR_RETURN(const DeviceUri parsed, DeviceUri::Parse(uri));
   FURROW_ASSIGN_OR_RETURN(const MountOptions merged, ParseMountOptions(parsed.options, options));
-  // A read-only mount beside a read-write one of this process sees the same, so it shares it.
-  const std::string key = RegistryKey(parsed) + (merged.read_only ? ":ro" : "");
+  const bool read_only = merged.mode == MountMode::kReadOnly;
+  const std::string key = RegistryKey(parsed) + (read_only ? ":ro" : "");
   return MountRegistry::Instance().FindOrMount(key, [&]() -> Result<std::shared_ptr<Volume>> {
     FURROW_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> device,
-                            OpenDevice(parsed, merged.read_only ? OpenMode::kReadOnly : OpenMode::kReadWrite));
+                            OpenDevice(parsed, read_only ? OpenMode::kReadOnly : OpenMode::kReadWrite));
     FURROW_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume,
                             MountDevice(std::move(device), merged, logger, SystemClock()));
     volume->registry_key_ = key;

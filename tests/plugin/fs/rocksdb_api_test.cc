@@ -95,7 +95,7 @@ TEST_F(ApiTest, ReadOnlyMountsChangeNothing) {
   Write("/db/f", "x");
   fs_.reset();
   MountOptions options;
-  options.read_only = true;
+  options.mode = MountMode::kReadOnly;
   ASSERT_TRUE(Ok(NewFurrowFileSystem(uri_, options, &fs_)));
   EXPECT_EQ(Read("/db/f"), "x");
   EXPECT_TRUE(Ok(fs_->CreateDirIfMissing("/db", io_, nullptr))) << "nothing to change";

@@ -32,7 +32,7 @@ class VolumeTest : public ::testing::Test {
 
   void Mount(bool read_only = false) {
     MountOptions options;
-    options.read_only = read_only;
+    options.mode = read_only ? MountMode::kReadOnly : MountMode::kReadWrite;
     Result<std::shared_ptr<Volume>> volume =
         Volume::MountDevice(std::make_unique<MemDevice>(zones_, !read_only), options, NullLogger(), SystemClock());
     ASSERT_TRUE(volume.ok()) << volume.status().ToString();

@@ -85,6 +85,7 @@ furrow_SOURCES := \
   plugin/zone/open_zone.cc \
   plugin/zone/placement.cc \
   plugin/zone/reserve.cc \
+  plugin/zone/reset_holds.cc \
   plugin/zone/zone_core.cc \
   plugin/zone/zone_header.cc \
   plugin/zone/zone_loader.cc \

@@ -11,6 +11,8 @@ namespace {
 constexpr uint64_t kWorthResetDivisor = 8;
 // Spare empty zones below which every dead zone is wanted back.
 constexpr uint32_t kShortZones = 4;
+// Below this many no reader may hold up resets.
+constexpr uint32_t kCriticalZones = 2;
 
 bool OutOfService(ZoneCondition c) { return c == ZoneCondition::kReadOnly || c == ZoneCondition::kOffline; }
 
@@ -261,6 +263,23 @@ PersistedZone ZoneCore::PersistedLocked(ZoneId z) const {
   p.owner_directory = s.owner_directory;
   p.sealed = s.sealed;
   return p;
+}
+
+bool ZoneCore::CriticalLocked() const { return SpareLocked(ZoneRole::kBulk) < kCriticalZones; }
+
+bool ZoneCore::ResetsHeldLocked() {
+  if (holds.empty() || holds.Expire(options.clock->Now())) return false;
+  if (CriticalLocked()) BreakHoldsLocked();
+  return !holds.empty();
+}
+
+void ZoneCore::BreakHoldsLocked() {
+  const size_t broken = holds.Clear();
+  if (broken == 0) return;
+  counters.holds_broken += broken;
+  options.logger->Info(std::to_string(broken) + " reader(s) lost their hold on dead zones of " + device->name() +
+                       ": the space is needed; they may see files as stale");
+  holds_changed.NotifyAll();
 }
 
 void ZoneCore::ForgetIfUnheldLocked(ZoneEntry& s) {

@@ -17,6 +17,7 @@
 
 #include "plugin/zone/budget.h"
 #include "plugin/zone/open_zone.h"
+#include "plugin/zone/reset_holds.h"
 #include "plugin/zone/zone_manager.h"
 #include "plugin/zone/zone_table.h"
 #include "util/mutex.h"
@@ -115,6 +116,8 @@ class ZoneCore {
   uint32_t finishes_under_way GUARDED_BY(mu) = 0;    // queued or at the device
   uint32_t opening GUARDED_BY(mu) = 0;               // zones whose device Open is under way
   std::vector<ZoneId> sealed_active GUARDED_BY(mu);  // closed to writes, token still held; few
+  ResetHolds holds GUARDED_BY(mu);                   // while there are any, resets wait
+  CondVar holds_changed;                             // a hold ended, or the mount is stopping
 
   // Zones that are kept empty for roles other than `role` (design section 4, "Reserve").
   uint32_t HeldBackLocked(ZoneRole role) const REQUIRES(mu);
@@ -149,6 +152,13 @@ class ZoneCore {
   // The same for all zones that still have room.
   void QueueAllDeadLocked(bool even_unwritten) REQUIRES(mu);
   PersistedZone PersistedLocked(ZoneId z) const REQUIRES(mu);
+
+  // Less than this is left for data: nobody may keep dead zones any longer.
+  bool CriticalLocked() const REQUIRES(mu);
+  // Resets have to wait now. Critical space ends all holds.
+  bool ResetsHeldLocked() REQUIRES(mu);
+  // Somebody needs what resets give back: all holds end at once.
+  void BreakHoldsLocked() REQUIRES(mu);
 
  private:
   bool ShortLocked() const REQUIRES(mu);

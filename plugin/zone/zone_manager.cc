@@ -64,6 +64,7 @@ void ZoneManager::Stop() {
     impl_->core.stopping = true;
     impl_->core.waiters.WakeHeads();  // each wakes the next as it leaves
     impl_->core.resets_idle.NotifyAll();
+    impl_->core.holds_changed.NotifyAll();
   }
   impl_->reclaimer.Stop();
 }
@@ -79,6 +80,28 @@ void ZoneManager::SubLive(ZoneId zone, uint64_t bytes) { impl_->core.SubLive(zon
 void ZoneManager::PinForRead(ZoneId zone) { impl_->core.PinForRead(zone); }
 void ZoneManager::UnpinForRead(ZoneId zone) { impl_->core.UnpinForRead(zone); }
 Status ZoneManager::WaitForResets() { return impl_->reclaimer.WaitForResets(); }
+
+Result<uint64_t> ZoneManager::HoldResets(std::chrono::nanoseconds duration) {
+  MutexLock lock(impl_->core.mu);
+  if (impl_->core.CriticalLocked()) {
+    return Status::Busy(impl_->core.device->name() +
+                        " needs its dead zones back now: space is nearly used up; delete files, or try again later");
+  }
+  return impl_->core.holds.Add(impl_->core.options.clock->Now(), duration);
+}
+
+Status ZoneManager::RenewResetHold(uint64_t hold, std::chrono::nanoseconds duration) {
+  MutexLock lock(impl_->core.mu);
+  if (impl_->core.holds.Renew(hold, impl_->core.options.clock->Now(), duration)) return Status::Ok();
+  return Status::NotFound("the hold on zones of " + impl_->core.device->name() +
+                          " is over (its time ran out, or space was needed): look at the files anew");
+}
+
+void ZoneManager::ReleaseResets(uint64_t hold) {
+  MutexLock lock(impl_->core.mu);
+  if (impl_->core.holds.Remove(hold)) impl_->core.holds_changed.NotifyAll();
+}
+
 ZonedDevice* ZoneManager::device() const { return impl_->core.device; }
 
 uint64_t ZoneManager::Impl::BulkRoomLocked() const {

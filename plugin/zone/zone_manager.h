@@ -15,6 +15,7 @@
 #include "plugin/device/zoned_device.h"
 #include "plugin/zone/open_zone.h"
 #include "plugin/zone/placement.h"
+#include "plugin/zone/reset_holds.h"
 #include "plugin/zone/zone_types.h"
 #include "util/clock.h"
 #include "util/logger.h"
@@ -114,8 +115,18 @@ class ZoneManager {
   void UnpinForRead(ZoneId zone);
 
   // Blocks until every zone that is dead and unheld has been reset (tests, unmount). Before Start the
-  // caller's thread does the resets. IoError: a reset failed; Aborted when stopping.
+  // caller's thread does the resets. Ends all reset holds. IoError: a reset failed; Aborted when stopping.
   Status WaitForResets();
+
+  // --- readers that no pin can speak for (other processes, backups) ----------------------
+  // Once it returns, no reset begins for `duration` (at most kMaxResetHold) of the clock; what died meanwhile keeps its
+  // bytes. The hold ends early when space is critical: too few empty zones for data, or an allocation that
+  // only a reset can help. Returns its name, for the two below. Busy: space is critical now.
+  Result<uint64_t> HoldResets(std::chrono::nanoseconds duration);
+  // From now on for `duration`. NotFound: the hold is over; what was seen under it may be gone.
+  Status RenewResetHold(uint64_t hold, std::chrono::nanoseconds duration);
+  // Resets go on once nobody holds them. A hold that is over already is none of an error.
+  void ReleaseResets(uint64_t hold);
 
   // --- views -------------------------------------------------------------------------
   SpaceSnapshot Space() const;

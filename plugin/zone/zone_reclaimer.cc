@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kZonesPerCommit = 256;
 constexpr uint8_t kResetTries = 3;
+constexpr std::chrono::milliseconds kLookAgain(100);  // at holds: nobody wakes us when their time is over
 
 bool OutOfService(ZoneCondition c) { return c == ZoneCondition::kReadOnly || c == ZoneCondition::kOffline; }
 
@@ -16,7 +17,7 @@ bool OutOfService(ZoneCondition c) { return c == ZoneCondition::kReadOnly || c =
 ZoneReclaimer::ZoneReclaimer(ZoneCore* core)
     : core_(core),
       reset_thread_(
-          "furrow-reset", [this] { RunResets(); }, std::chrono::nanoseconds(0)),
+          "furrow-reset", [this] { ResetThread(); }, std::chrono::nanoseconds(0)),
       finish_thread_(
           "furrow-finish", [this] { RunFinishes(); }, std::chrono::nanoseconds(0)) {}
 
@@ -36,6 +37,7 @@ Status ZoneReclaimer::WaitForResets() {
   {
     MutexLock lock(core_->mu);
     core_->QueueAllDeadLocked(false);
+    core_->BreakHoldsLocked();
     failures = core_->reset_failures;
   }
   if (started_) {
@@ -52,6 +54,24 @@ Status ZoneReclaimer::WaitForResets() {
     return Status::Aborted("resets left over: " + core_->device->name() +
                            " is being unmounted; the next mount does them");
   return Status::Ok();
+}
+
+void ZoneReclaimer::ResetThread() {
+  do {
+    RunResets();
+  } while (AwaitHolds());
+}
+
+bool ZoneReclaimer::AwaitHolds() {
+  bool held = false;
+  MutexLock lock(core_->mu);
+  while (!core_->stopping && core_->table.count(ZonePlace::kDead) + core_->table.count(ZonePlace::kCommitted) != 0 &&
+         core_->ResetsHeldLocked()) {
+    if (!held) core_->counters.resets_held++;
+    held = true;
+    core_->holds_changed.WaitFor(core_->mu, kLookAgain);
+  }
+  return held && !core_->stopping;
 }
 
 void ZoneReclaimer::RunResets() {
@@ -87,7 +107,7 @@ bool ZoneReclaimer::CommitDead() {
 std::vector<ZoneReclaimer::Candidate> ZoneReclaimer::TakeDead() {
   std::vector<Candidate> batch;
   MutexLock lock(core_->mu);
-  while (batch.size() < kZonesPerCommit && !core_->stopping) {
+  while (batch.size() < kZonesPerCommit && !core_->stopping && !core_->ResetsHeldLocked()) {
     const ZoneId z = core_->table.First(ZonePlace::kDead);
     if (z == kNoZone) break;
     core_->table.Move(z, ZonePlace::kNone);
@@ -150,7 +170,7 @@ ZoneId ZoneReclaimer::TakeUnpinned() {
   MutexLock lock(core_->mu);
   for (;;) {
     const ZoneId z = core_->table.First(ZonePlace::kCommitted);
-    if (z == kNoZone || core_->stopping) return kNoZone;
+    if (z == kNoZone || core_->stopping || core_->ResetsHeldLocked()) return kNoZone;
     // Nothing refers to the zone any more, so nobody new comes; the last to leave tells us.
     const uint32_t readers = core_->shared(z).readers.fetch_or(ZoneShared::kResetWaits, std::memory_order_seq_cst);
     if ((readers & ~ZoneShared::kResetWaits) == 0) {

@@ -35,7 +35,10 @@ class ZoneReclaimer {
   };
   enum class DeviceReset { kDone, kFailed };
 
+  void ResetThread() EXCLUDES(core_->mu);
   void RunResets() EXCLUDES(core_->mu);
+  // Waits while dead zones are held. True: they were, and there is work now.
+  bool AwaitHolds() EXCLUDES(core_->mu);
   // Takes dead zones through the journal. False: there was none, or the journal refused.
   bool CommitDead() EXCLUDES(core_->mu);
   std::vector<Candidate> TakeDead() EXCLUDES(core_->mu);

@@ -202,13 +202,16 @@ Status ZoneSelector::MayWaitLocked(const Call& call) {
                          " are kept by zones that failed and cannot be finished; check the drive's log");
 }
 
-bool ZoneSelector::SlotMayComeLocked(const Call& call) const {
+bool ZoneSelector::SlotMayComeLocked(const Call& call) {
   // The journal must not wait for resets that it has yet to record.
   const bool for_journal = call.request.key.role == ZoneRole::kJournal;
   uint32_t resets = core_->table.count(ZonePlace::kCommitted) + core_->table.count(ZonePlace::kPinned);
   if (!for_journal) resets += core_->table.count(ZonePlace::kDead);
   if (!for_journal || !core_->committing) resets += core_->resets_in_hand;
-  if (resets != 0) return true;
+  if (resets != 0) {
+    core_->BreakHoldsLocked();
+    return true;
+  }
   for (int role = 1; role < kZoneRoles; role++) {
     for (ZoneId z = core_->table.FirstOpen(static_cast<ZoneRole>(role)); z != kNoZone; z = core_->table.NextOpen(z)) {
       if (core_->budget.ReleaseHelps(core_->table.at(z).slot, call.slot)) return true;
@@ -231,7 +234,8 @@ Status ZoneSelector::MayWaitForZoneLocked(const Call& call) {
   // The reset thread itself waits for the journal now: the journal must not wait for it.
   const bool circular = call.request.key.role == ZoneRole::kJournal && core_->committing;
   if (core_->ResetsUnderWayLocked() == 0 || circular) return NoSpaceLocked(call);
-  core_->kick_resets();  // those that failed before are tried once more
+  core_->BreakHoldsLocked();  // a reader may hold up resets, but not a writer
+  core_->kick_resets();       // those that failed before are tried once more
   return Status::Ok();
 }
 

@@ -50,7 +50,7 @@ class ZoneSelector {
   // Queues the zone whose finish costs least and frees a token for `call`. False: there is none.
   bool RequestFinishLocked(const Call& call) REQUIRES(core_->mu);
   // False: all tokens that could help are kept by zones that nobody can finish or reset.
-  bool SlotMayComeLocked(const Call& call) const REQUIRES(core_->mu);
+  bool SlotMayComeLocked(const Call& call) REQUIRES(core_->mu);
   // `z` if it may be finished and that costs less than `best`, else `best`.
   ZoneId CheaperLocked(const Call& call, ZoneId best, ZoneId z) REQUIRES(core_->mu);
   // How long the call has waited.

@@ -106,6 +106,8 @@ struct ZoneCounters {
   uint64_t header_bytes = 0;  // zone headers written
   uint64_t sealed = 0;        // zones given up after a failed write or flush
   uint64_t no_space = 0;      // SelectZone calls answered with NoSpace
+  uint64_t resets_held = 0;   // times that dead zones waited because of a hold
+  uint64_t holds_broken = 0;  // holds that ended early because space was needed
 };
 
 }  // namespace furrow

@@ -151,7 +151,7 @@ class ZoneManagerTest : public ::testing::Test {
     device_ = std::make_unique<HookDevice>(memory_);
     ZoneManagerOptions options;
     options.fs_uuid = kUuid;
-    options.clock = SystemClock();
+    options.clock = clock_;
     options.logger = &logger_;
     options.wait_limit = wait_limit;
     manager_ = std::make_unique<ZoneManager>(device_.get(), &journal_, options);
@@ -219,6 +219,7 @@ class ZoneManagerTest : public ::testing::Test {
     EXPECT_LE(s.free_bytes, capacity - written);
   }
 
+  Clock* clock_ = SystemClock();  // taken by Attach
   CaptureLogger logger_;
   TestJournal journal_;
   std::shared_ptr<MemZones> memory_;

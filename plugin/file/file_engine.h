@@ -19,6 +19,7 @@ namespace furrow {
 
 class ChunkPool;
 class Drainer;
+class StageView;
 
 // D = (W - A - U) + P + M + G + F + S holds exactly when nothing is in flight (design, promise 5).
 struct FileCounters {
@@ -43,6 +44,10 @@ struct FileEngine {
   ChunkPool* pool = nullptr;
   Drainer* drainer = nullptr;
   Uuid fs_uuid{};
+  // A read-only mount: another process may reset zones at any time, so each read is checked once it is done.
+  bool check_zones = false;
+  // Read-only mounts: what the writer tells, for as long as it lives. Null: no stage of its was found.
+  const StageView* writer_page = nullptr;
   // Gives back now what deleted files hold. False: there was nothing to do. Null: nobody can.
   std::function<bool()> free_deleted;
 

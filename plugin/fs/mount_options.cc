@@ -7,11 +7,15 @@
 namespace furrow {
 namespace {
 
-const std::map<std::string, MountMode, std::less<>> kModes{
-    {"auto", MountMode::kAuto}, {"rw", MountMode::kReadWrite}, {"ro", MountMode::kReadOnly}};
-
 Status BadOption(const std::string& name, const std::string& value, const std::string& allowed) {
   return Status::InvalidArgument("mount option " + name + "=" + value + ": use " + allowed);
+}
+
+Result<MountMode> ParseMode(const std::string& value) {
+  if (value == "auto") return MountMode::kAuto;
+  if (value == "rw") return MountMode::kReadWrite;
+  if (value == "ro") return MountMode::kReadOnly;
+  return BadOption("mount", value, "mount=auto, mount=rw or mount=ro");
 }
 
 }  // namespace
@@ -42,9 +46,8 @@ Result<uint64_t> ParseBytes(const std::string& text) {
 Result<MountOptions> ParseMountOptions(const std::map<std::string, std::string>& uri_options, MountOptions options) {
   for (const auto& [name, value] : uri_options) {
     if (name == "mount") {
-      const auto mode = kModes.find(value);
-      if (mode == kModes.end()) return BadOption(name, value, "mount=auto, mount=rw or mount=ro");
-      if (options.mode == MountMode::kAuto) options.mode = mode->second;
+      FURROW_ASSIGN_OR_RETURN(const MountMode mode, ParseMode(value));
+      if (options.mode == MountMode::kAuto) options.mode = mode;
     } else if (name == "buffer" || name == "checkpoint") {
       const Result<uint64_t> bytes = ParseBytes(value);
       if (!bytes.ok()) return bytes.status().WithContext("mount option " + name);

@@ -43,6 +43,7 @@ Volume::Volume(Private, std::unique_ptr<ZonedDevice> device, const MountOptions&
   engine_.logger = logger_;
   engine_.counters = &counters_;
   engine_.pool = pool_.get();
+  engine_.check_zones = read_only_;
 }
 
 Volume::~Volume() {

@@ -43,6 +43,12 @@ furrow_SOURCES := \
   plugin/file/pending_bytes.cc \
   plugin/file/read_plan.cc \
   plugin/file/small_writer.cc \
+  plugin/file/stage.cc \
+  plugin/file/stage_directory.cc \
+  plugin/file/stage_file.cc \
+  plugin/file/stage_format.cc \
+  plugin/file/stage_segments.cc \
+  plugin/file/stage_view.cc \
   plugin/file/state_replay.cc \
   plugin/file/stream_progress.cc \
   plugin/file/stream_recovery.cc \
@@ -95,6 +101,7 @@ furrow_SOURCES := \
   plugin/zone/zone_table.cc \
   plugin/zone/zone_types.cc \
   util/background.cc \
+  util/boot_id.cc \
   util/checksum.cc \
   util/clock.cc \
   util/coding.cc \

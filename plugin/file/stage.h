@@ -9,18 +9,15 @@
 // The holder of a chunk alone writes to it and to its header; publication order as in stage_format.h.
 #pragma once
 
-#include <atomic>
-#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "plugin/file/stage_format.h"
 #include "util/background.h"
 #include "util/clock.h"
 #include "util/logger.h"
-#include "util/mutex.h"
 #include "util/status.h"
 
 namespace furrow {
@@ -36,6 +33,9 @@ struct StageOptions {
   uint64_t limit_bytes = 0;  // of all chunks; at least two segments are taken
   Clock* clock = nullptr;    // not owned
   Logger* logger = nullptr;  // not owned
+  // Tests: asked before memory is had from the host for bytes [offset, offset + n) of the file; an error stands for
+  // its.
+  std::function<Status(uint64_t offset, uint64_t n)> before_allocation;
 };
 
 struct StageSnapshot {
@@ -51,7 +51,8 @@ class Stage {
  public:
   // Makes `directory`/furrow-stage-TOKEN (O_EXCL, 0600), locks it (flock), allocates what the tables and one segment
   // take, and writes the header. `identity.token` is set here. Anything that fails leaves nothing behind: NoSpace (the
-  // directory's file system), NotFound and PermissionDenied (the directory), IoError. Blocks for the host, briefly.
+  // directory's file system, a limit on file sizes), NotFound and PermissionDenied (the directory), InvalidArgument
+  // (names longer than kMaxStageNameBytes, too many zones), IoError. Blocks for the host, briefly.
   static Result<std::unique_ptr<Stage>> Create(StageIdentity identity, uint32_t zones, const StageOptions& options);
   // Use Create.
   struct Parts;
@@ -88,12 +89,9 @@ class Stage {
 
  private:
   void Maintain();  // one round of the thread
-  bool Grow() EXCLUDES(grow_mu_);
-  void GiveBackIdle() EXCLUDES(grow_mu_);
 
   const std::unique_ptr<Parts> parts_;
-  Mutex grow_mu_;  // leaf: which segments are allocated
-  std::unique_ptr<TaskThread> thread_;
+  std::unique_ptr<TaskThread> thread_;  // made by Start, which comes before the first Take
 };
 
 }  // namespace furrow

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -34,8 +35,9 @@ Result<std::vector<FoundStage>> ListStages(const std::string& directory);
 enum class DeviceFate { kThere, kGone, kUnknown };
 
 // Removes this user's unlocked stages in `directory` that are from another boot, or whose device is gone (`fate` is
-// asked with the header; kUnknown keeps it) and that were last written more than `min_age` ago. Returns how many; each
-// is logged with its path and reason. `boot_id`: of the running kernel.
+// asked with the header; kUnknown keeps it), or that nothing was ever written to (their writer died while it made
+// them), and that were last written more than `min_age` ago. One that is damaged stays. Returns how many; each is
+// logged with its path and reason, what cannot be removed is logged too. `boot_id`: of the running kernel.
 Result<size_t> RemoveOrphanedStages(const std::string& directory, const std::string& boot_id,
                                     std::chrono::seconds min_age,
                                     const std::function<DeviceFate(const StageHeader&)>& fate, Logger* logger);
@@ -44,5 +46,17 @@ Result<size_t> RemoveOrphanedStages(const std::string& directory, const std::str
 // (a private /dev/shm of a container, RemoveIPC or DynamicUser of systemd as far as they can be seen, not a memory file
 // system).
 std::string StageDirectoryWarning(const std::string& directory);
+
+namespace internal {
+// What StageDirectoryWarning goes by.
+struct StageHost {
+  std::string directory;           // resolved
+  bool memory_file_system = true;  // tmpfs or ramfs
+  bool container = false;          // this process runs in one
+  uint32_t user = 0;               // effective id
+  bool logout_removes = false;     // systemd-logind is there and is not told to keep this user's files in /dev/shm
+};
+std::string StageWarningFor(const StageHost& host);
+}  // namespace internal
 
 }  // namespace furrow

@@ -26,7 +26,10 @@ inline constexpr size_t kStageHeaderBytes = 4096;
 inline constexpr size_t kStageChunkBytes = 64 << 10;
 inline constexpr size_t kStageSegmentBytes = 4 << 20;
 inline constexpr uint32_t kChunksPerSegment = kStageSegmentBytes / kStageChunkBytes;  // 64: one word of a bitmap
+inline constexpr uint32_t kMaxStageChunks = 65536;                                    // 4 GiB
+inline constexpr uint32_t kMaxStageZones = 16 << 20;
 inline constexpr size_t kMaxStageNameBytes = 1024;  // of the device's identity, of the URI
+inline constexpr size_t kMaxBootIdBytes = 64;
 
 using StageToken = std::array<uint8_t, 16>;
 
@@ -59,9 +62,10 @@ struct StageHeader {
   uint64_t writer_pid = 0;  // for messages
 };
 
-// Exactly kStageHeaderBytes. Precondition: names within kMaxStageNameBytes, a boot id of at most 64 bytes.
+// Exactly kStageHeaderBytes. Precondition: names within kMaxStageNameBytes, a boot id within kMaxBootIdBytes.
 std::string EncodeStageHeader(const StageHeader& header);
-// Corruption: not a whole header; NotSupported: a version this program does not know.
+// Corruption: not a whole header, or sizes beyond kMaxStageChunks and kMaxStageZones; NotSupported: a version this
+// program does not know.
 Result<StageHeader> DecodeStageHeader(Bytes in);
 
 // What the writer tells other processes. Written by the writer alone. The generations follow it directly.
@@ -117,5 +121,8 @@ struct ChunkState {
 uint64_t PackChunkState(const ChunkState& state);
 ChunkState UnpackChunkState(uint64_t packed);
 uint64_t ChunkCheck(uint64_t tag, const ChunkLabel& label, const StageToken& token);
+
+// 32 hexadecimal digits.
+std::string TokenText(const StageToken& token);
 
 }  // namespace furrow

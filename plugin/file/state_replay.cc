@@ -45,6 +45,12 @@ void StateReplay::Take(FileObject&& o) {
 
 void StateReplay::Take(ZoneObject&& o) { zones_[o.zone.zone] = o.zone; }
 void StateReplay::Take(GlobalObject&& o) { totals_ = o.totals; }
+void StateReplay::Take(StageObject&& o) { stage_ = std::move(o.stage); }
+
+FileRef StateReplay::FindFile(FileId id) const {
+  const auto it = files_.find(id);
+  return it == files_.end() ? nullptr : it->second;
+}
 
 StateReplay::ReplayDirectory* StateReplay::Newer(FileId directory, Sequence s) {
   const auto it = directories_.find(directory);
@@ -165,6 +171,7 @@ void StateReplay::Apply(Sequence s, LifetimeRecord&& r) {
 
 void StateReplay::Apply(Sequence, ZoneRecord&& r) { zones_[r.zone.zone] = r.zone; }
 void StateReplay::Apply(Sequence, TotalsRecord&& r) { totals_ = r.totals; }
+void StateReplay::Apply(Sequence, StageRecord&& r) { stage_ = std::move(r); }
 
 std::vector<PersistedZone> StateReplay::Zones() const {
   std::vector<PersistedZone> zones;

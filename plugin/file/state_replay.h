@@ -27,6 +27,10 @@ class StateReplay final : public ReplaySink {
 
   std::vector<PersistedZone> Zones() const;
   const Totals& totals() const { return totals_; }
+  // What the journal says of the last mount's stage; an empty path: nothing is staged.
+  const StageRecord& stage() const { return stage_; }
+  // The file as replayed so far, names or none; null: no such file. Valid until Install.
+  FileRef FindFile(FileId id) const;
   // Builds the tree in `names` and the files in `table`; what is not reachable from the root is
   // gone. Corruption: a name whose file or directory is not there.
   Status Install(NameSpace* names, FileTable* table);
@@ -55,11 +59,13 @@ class StateReplay final : public ReplaySink {
   void Apply(Sequence s, LifetimeRecord&& r);
   void Apply(Sequence s, ZoneRecord&& r);
   void Apply(Sequence s, TotalsRecord&& r);
+  void Apply(Sequence s, StageRecord&& r);
 
   void Take(DirectoryObject&& o);
   void Take(FileObject&& o);
   void Take(ZoneObject&& o);
   void Take(GlobalObject&& o);
+  void Take(StageObject&& o);
 
   // The directory, if the record is newer than what it includes (its sequence is then raised); null otherwise.
   ReplayDirectory* Newer(FileId directory, Sequence s);
@@ -72,6 +78,7 @@ class StateReplay final : public ReplaySink {
   std::vector<FileRef> reachable_;  // filled by Install
   std::unordered_map<ZoneId, PersistedZone> zones_;
   Totals totals_;
+  StageRecord stage_;
 };
 
 }  // namespace furrow

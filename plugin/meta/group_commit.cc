@@ -64,6 +64,7 @@ Status GroupCommit::WriteBatch() {
     return place.status();
   }
   durable_.store(batch.last_sequence().value(), std::memory_order_release);
+  queue_->Release(batch.last_sequence());
   records_.fetch_add(batch.count, kRelaxed);
   groups_.fetch_add(1, kRelaxed);
   group_bytes_.fetch_add(place->bytes, kRelaxed);

@@ -142,6 +142,21 @@ Result<ReplayReport> MetadataLog::Replay(ReplaySink* sink) {
   return report;
 }
 
+Result<bool> MetadataLog::ReplayStaged(ReplaySink* sink, Sequence sequence, Bytes encoded) {
+  const Sequence last = impl_->queue.last_appended();
+  if (sequence <= last) return false;
+  if (sequence > last + 1) {
+    return Status::Corruption("staged record " + std::to_string(sequence.value()) + ", but " +
+                              std::to_string(last.value() + 1) + " is missing before it");
+  }
+  FURROW_ASSIGN_OR_RETURN(Record record, DecodeRecord(encoded));
+  impl_->queue.Append(record);
+  FURROW_RETURN_IF_ERROR(sink->OnRecord(sequence, std::move(record)));
+  return true;
+}
+
+void MetadataLog::SetStage(RecordStage* stage) { impl_->queue.SetStage(stage); }
+
 void MetadataLog::AccountJournalZones(ZoneManager* zones) { impl_->chain.AccountZones(zones); }
 
 Status MetadataLog::StartWriting(ZoneManager* zones, CheckpointSource* source) {
@@ -176,6 +191,11 @@ Status MetadataLog::Sync(Sequence upto) {
   FURROW_RETURN_IF_ERROR(impl_->CheckWriting());
   impl_->keeper.Throttle();
   return impl_->commit.Sync(upto);
+}
+
+Status MetadataLog::Settle(Sequence upto) {
+  if (impl_->queue.Kept(upto, durable())) return Status::Ok();
+  return Sync(upto);
 }
 
 Sequence MetadataLog::last_appended() const { return impl_->queue.last_appended(); }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "plugin/device/zoned_device.h"
+#include "plugin/meta/record_stage.h"
 #include "plugin/meta/records.h"
 #include "plugin/zone/zone_manager.h"
 #include "util/clock.h"
@@ -109,6 +110,14 @@ class MetadataLog final : public ZoneJournal {
   // with the place and "run furrow check". The log itself is not changed.
   Result<ReplayReport> Replay(ReplaySink* sink);
 
+  // Feeds `sink` with a record that a stage has kept, and queues it for the journal again (on a read-only mount that is
+  // forgotten). After Replay, in sequence order. False: older than the journal's end, nothing to do. Corruption: not a record, or not
+  // the one that follows.
+  Result<bool> ReplayStaged(ReplaySink* sink, Sequence sequence, Bytes encoded);
+  // From now on `stage` (not owned, outlives StopWriting) keeps records until they are durable. Null, the default: nothing outlives
+  // the process, and nobody waits for that (a device that is the process's own memory).
+  void SetStage(RecordStage* stage);
+
   // Tells `zones` which bytes of which zones the journal refers to. Between its Load and its FinishLoad, at every
   // mount, read-only ones too. From Replay on Append works (memory only), so Load and FinishLoad may note zones.
   void AccountJournalZones(ZoneManager* zones);
@@ -132,6 +141,9 @@ class MetadataLog final : public ZoneJournal {
   // with the reason when the journal could not be written: the mount takes no more changes.
   Status Sync(Sequence upto);
   Status SyncAll() { return Sync(last_appended()); }
+  // Returns when every record up to and including `upto` outlives the process: kept by the stage, normally at once, or
+  // durable. To be called, without locks, before an operation that appended a record returns. As Sync.
+  Status Settle(Sequence upto);
   Sequence last_appended() const;
   Sequence durable() const;
   // OK, or why the mount has turned read-only. Cheap (atomic); ask before a change in memory.

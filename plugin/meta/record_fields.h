@@ -38,6 +38,7 @@ class FieldWriter {
     PutFixed8(out_, static_cast<uint8_t>(v));
   }
   void Text(const std::string& v) { PutString(out_, v); }
+  void Id(const Uuid& v) { out_->append(reinterpret_cast<const char*>(v.data()), v.size()); }
   void Extents(const std::vector<Extent>& v) { PutExtents(out_, v); }
   template <typename T, typename F>
   void List(const std::vector<T>& items, size_t, F each) {
@@ -79,6 +80,9 @@ class FieldReader {
     if (v < least || v > most) malformed_ = true;
   }
   void Text(std::string& v) { v = in_.String(); }
+  void Id(Uuid& v) {
+    for (uint8_t& byte : v) byte = in_.Fixed8();
+  }
   void Extents(std::vector<Extent>& v) {
     if (!GetExtents(&in_, &v)) malformed_ = true;
   }

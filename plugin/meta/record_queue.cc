@@ -29,8 +29,31 @@ Sequence RecordQueue::Append(const Record& record) {
   }
   PutString(&batches_.back().payload, encoded);
   ++batches_.back().count;
+  if (stage_ && !stage_->Keep(sequence, encoded)) {
+    if (first_lost_.load(std::memory_order_relaxed) == 0) first_lost_.store(sequence.value(), std::memory_order_release);
+    last_lost_ = sequence.value();
+  }
   last_.store(sequence.value(), std::memory_order_release);
   return sequence;
+}
+
+void RecordQueue::SetStage(RecordStage* stage) {
+  MutexLock lock(mu_);
+  stage_ = stage;
+}
+
+void RecordQueue::Release(Sequence durable) {
+  MutexLock lock(mu_);
+  if (stage_) stage_->Release(durable);
+  const uint64_t first = first_lost_.load(std::memory_order_relaxed);
+  if (first == 0 || first > durable.value()) return;
+  first_lost_.store(last_lost_ > durable.value() ? durable.value() + 1 : 0, std::memory_order_release);
+}
+
+bool RecordQueue::Kept(Sequence upto, Sequence durable) const {
+  if (durable >= upto) return true;
+  const uint64_t first = first_lost_.load(std::memory_order_acquire);
+  return first == 0 || first > upto.value();
 }
 
 bool RecordQueue::Pop(RecordBatch* batch) {

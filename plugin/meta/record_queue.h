@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "plugin/meta/record_stage.h"
 #include "plugin/meta/records.h"
 #include "util/mutex.h"
 
@@ -30,7 +31,13 @@ class RecordQueue {
 
   // The first record gets the number behind `last`. Before the first Append.
   void StartAfter(Sequence last) EXCLUDES(mu_);
+  // Records appended from now on are kept by `stage` (not owned; null: none is needed) until they are durable.
+  void SetStage(RecordStage* stage) EXCLUDES(mu_);
   Sequence Append(const Record& record) EXCLUDES(mu_);
+  // All records up to `durable` are in the journal.
+  void Release(Sequence durable) EXCLUDES(mu_);
+  // Every record up to `upto` that is newer than `durable` outlives the process. No lock.
+  bool Kept(Sequence upto, Sequence durable) const;
   // The oldest batch; false: nothing waits.
   [[nodiscard]] bool Pop(RecordBatch* batch) EXCLUDES(mu_);
   // The batch could not be written now and is the oldest again.
@@ -47,7 +54,11 @@ class RecordQueue {
   mutable Mutex mu_;
   std::deque<RecordBatch> batches_ GUARDED_BY(mu_);
   std::vector<std::string> spares_ GUARDED_BY(mu_);  // empty strings with capacity
-  std::atomic<uint64_t> last_{0};                    // written under mu_
+  RecordStage* stage_ GUARDED_BY(mu_) = nullptr;
+  std::atomic<uint64_t> last_{0};  // written under mu_
+  // The oldest and the newest record that may be neither durable nor kept; 0: none. Written under mu_.
+  std::atomic<uint64_t> first_lost_{0};
+  uint64_t last_lost_ GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace furrow

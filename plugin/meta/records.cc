@@ -135,6 +135,15 @@ void Fields(Io& io, typename Io::template Ref<TotalsRecord> r) {
 }
 
 template <typename Io>
+void Fields(Io& io, typename Io::template Ref<StageRecord> r) {
+  io.Number(r.mount_epoch);
+  io.Id(r.token);
+  io.Text(r.path);
+  io.Text(r.boot_id);
+  io.Text(r.device);
+}
+
+template <typename Io>
 void Fields(Io& io, typename Io::template Ref<DirectoryEntry> e) {
   io.Text(e.name);
   io.Number(e.id);
@@ -175,6 +184,11 @@ template <typename Io>
 void Fields(Io& io, typename Io::template Ref<GlobalObject> o) {
   io.Number(o.next_file);
   Fields(io, o.totals);
+}
+
+template <typename Io>
+void Fields(Io& io, typename Io::template Ref<StageObject> o) {
+  Fields(io, o.stage);
 }
 
 // --- the type byte in front --------------------------------------------------------------

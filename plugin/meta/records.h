@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "plugin/meta/extent.h"
+#include "plugin/zone/zone_header.h"
 #include "plugin/zone/zone_types.h"
 #include "util/span.h"
 #include "util/status.h"
@@ -126,11 +127,21 @@ struct Totals {
 struct TotalsRecord {
   Totals totals;
 };
+// Where this mount keeps what is not on the device yet (docs/format.md, "Stage"). Durable before the first byte lies there;
+// the next mount replays that stage if all of this is what the stage itself says. An empty path: nothing is staged any more.
+struct StageRecord {
+  uint64_t mount_epoch = 0;
+  Uuid token{};
+  std::string path;
+  std::string boot_id;
+  std::string device;  // ZonedDevice::Identity()
+  bool operator==(const StageRecord&) const = default;
+};
 
 // The order is the record type on disk (index + 1); append only.
 using Record = std::variant<CreateFileRecord, UnlinkRecord, RenameRecord, LinkRecord, MakeDirectoryRecord,
                             RemoveDirectoryRecord, ExtentsRecord, TruncateRecord, ContentRecord, StreamProgressRecord,
-                            LifetimeRecord, ZoneRecord, TotalsRecord>;
+                            LifetimeRecord, ZoneRecord, TotalsRecord, StageRecord>;
 
 // --- checkpoint objects ---------------------------------------------------------------
 struct DirectoryEntry {
@@ -167,7 +178,11 @@ struct GlobalObject {
   FileId next_file;  // the lowest id that was never given out
   Totals totals;
 };
-using CheckpointObject = std::variant<DirectoryObject, FileObject, ZoneObject, GlobalObject>;
+// Missing: nothing is staged.
+struct StageObject {
+  StageRecord stage;
+};
+using CheckpointObject = std::variant<DirectoryObject, FileObject, ZoneObject, GlobalObject, StageObject>;
 
 // Encoding: type, then fields (docs/format.md). Decode: Corruption for anything malformed or
 // left over, NotSupported for an unknown type.

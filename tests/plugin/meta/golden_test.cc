@@ -55,7 +55,9 @@ TEST(GoldenTest, Superblock) {
 
 TEST(GoldenTest, Group) {
   std::string payload;
-  for (const Record& r : SampleRecords()) {
+  std::vector<Record> first_thirteen = SampleRecords();  // of the first version
+  first_thirteen.resize(13);
+  for (const Record& r : first_thirteen) {
     std::string encoded;
     EncodeRecord(r, &encoded);
     PutString(&payload, encoded);
@@ -98,7 +100,9 @@ TEST(GoldenTest, EveryObjectType) {
 // Compression may choose other bytes in another version of its library: only reading is fixed.
 TEST(GoldenTest, CheckpointChunkIsStillRead) {
   std::string stream;
-  for (const CheckpointObject& o : SampleObjects()) {
+  std::vector<CheckpointObject> first_four = SampleObjects();  // of the first version
+  first_four.resize(4);
+  for (const CheckpointObject& o : first_four) {
     std::string encoded;
     EncodeObject(o, &encoded);
     PutString(&stream, encoded);

@@ -36,6 +36,39 @@ TEST(RecordQueueTest, BatchesKeepOrderAndSize) {
   EXPECT_EQ(expected, 18u);
 }
 
+class ScriptedStage final : public RecordStage {
+ public:
+  bool Keep(Sequence, Bytes) override { return keeps; }
+  void Release(Sequence durable) override { released = durable; }
+  bool keeps = true;
+  Sequence released;
+};
+
+TEST(RecordQueueTest, WhatTheStageDidNotKeepIsWaitedForUntilItIsDurable) {
+  RecordQueue queue(1 << 20);
+  queue.StartAfter(Sequence(10));
+  ScriptedStage stage;
+  const LinkRecord record{FileId(1), FileId(2), "n"};
+  queue.Append(record);  // 11: before there is a stage
+  EXPECT_TRUE(queue.Kept(Sequence(11), Sequence(10)));
+  queue.SetStage(&stage);
+  queue.Append(record);  // 12
+  EXPECT_TRUE(queue.Kept(Sequence(12), Sequence(10)));
+  stage.keeps = false;
+  queue.Append(record);  // 13
+  stage.keeps = true;
+  queue.Append(record);  // 14 is of no use after a crash without 13
+  EXPECT_TRUE(queue.Kept(Sequence(12), Sequence(10)));
+  EXPECT_FALSE(queue.Kept(Sequence(13), Sequence(10)));
+  EXPECT_FALSE(queue.Kept(Sequence(14), Sequence(12)));
+  queue.Release(Sequence(12));
+  EXPECT_EQ(stage.released, Sequence(12));
+  EXPECT_FALSE(queue.Kept(Sequence(14), Sequence(12)));
+  queue.Release(Sequence(13));
+  EXPECT_TRUE(queue.Kept(Sequence(14), Sequence(13)));
+  EXPECT_TRUE(queue.Kept(Sequence(13), Sequence(13)));
+}
+
 TEST(RecordQueueTest, AppendIsCheap) {
   constexpr int kRecords = 100000;
   RecordQueue queue(1 << 20);

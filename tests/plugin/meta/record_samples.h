@@ -65,6 +65,16 @@ inline PersistedZone SampleZone() {
   return z;
 }
 
+inline StageRecord SampleStage() {
+  StageRecord r;
+  r.mount_epoch = 8;
+  for (size_t i = 0; i < r.token.size(); ++i) r.token[i] = static_cast<uint8_t>(200 + i);
+  r.path = "/dev/shm/furrow-stage-c8c9";
+  r.boot_id = "0f0e0d0c-0b0a-0908-0706-050403020100";
+  r.device = "dir:2049:1234";
+  return r;
+}
+
 inline std::vector<Record> SampleRecords() {
   return {
       CreateFileRecord{FileId(300), FileKind::kWal, FileId(7), "000123.log", 1700000000, FileId(299)},
@@ -80,6 +90,7 @@ inline std::vector<Record> SampleRecords() {
       LifetimeRecord{FileId(290), LifetimeClass::kMedium},
       ZoneRecord{SampleZone()},
       TotalsRecord{SampleTotals()},
+      SampleStage(),
   };
 }
 
@@ -101,7 +112,8 @@ inline std::vector<CheckpointObject> SampleObjects() {
   file.creation_directory = FileId(7);
   file.content = std::string("binary\0content", 14);
   file.extents = SampleExtents();
-  return {directory, file, ZoneObject{Sequence(79), SampleZone()}, GlobalObject{FileId(301), SampleTotals()}};
+  return {directory, file, ZoneObject{Sequence(79), SampleZone()}, GlobalObject{FileId(301), SampleTotals()},
+          StageObject{SampleStage()}};
 }
 
 }  // namespace furrow::testing

@@ -68,8 +68,8 @@ TEST(RecordsTest, FieldsArriveWhereTheyBelong) {
 }
 
 TEST(RecordsTest, UnknownTypesAndValuesAreRefused) {
-  EXPECT_EQ(DecodeRecord("\x0e").status().code(), StatusCode::kNotSupported);
-  EXPECT_EQ(DecodeObject("\x05").status().code(), StatusCode::kNotSupported);
+  EXPECT_EQ(DecodeRecord("\x0f").status().code(), StatusCode::kNotSupported);
+  EXPECT_EQ(DecodeObject("\x06").status().code(), StatusCode::kNotSupported);
   EXPECT_EQ(DecodeRecord(Bytes("\0", 1)).status().code(), StatusCode::kCorruption);
   LifetimeRecord lifetime{FileId(1), LifetimeClass::kShort};
   std::string bytes = Encoded(Record(lifetime));

@@ -46,6 +46,17 @@ if(FURROW_BUILD_PLUGIN)
     target_include_directories(furrow_rocksdb SYSTEM INTERFACE ${FURROW_ROCKSDB_INCLUDE})
   endif()
   message(STATUS "furrow: RocksDB ${FURROW_ROCKSDB_VERSION}")
+
+  # "7.8": what the ABI depends on, and so the name of our library.
+  find_file(FURROW_ROCKSDB_VERSION_HEADER rocksdb/version.h HINTS ${ROCKSDB_INCLUDE_DIRS} ${FURROW_ROCKSDB_INCLUDE})
+  if(NOT FURROW_ROCKSDB_VERSION_HEADER)
+    message(FATAL_ERROR "furrow: rocksdb/version.h not found beside RocksDB's other headers")
+  endif()
+  file(STRINGS ${FURROW_ROCKSDB_VERSION_HEADER} rocksdb_version REGEX "define ROCKSDB_(MAJOR|MINOR) ")
+  if(NOT "${rocksdb_version}" MATCHES "MAJOR ([0-9]+).*MINOR ([0-9]+)")
+    message(FATAL_ERROR "furrow: ${FURROW_ROCKSDB_VERSION_HEADER} does not define ROCKSDB_MAJOR and ROCKSDB_MINOR")
+  endif()
+  set(FURROW_ROCKSDB_ABI ${CMAKE_MATCH_1}.${CMAKE_MATCH_2})
 endif()
 
 if(FURROW_BUILD_TOOLS)

@@ -28,6 +28,7 @@ furrow_SOURCES := \
   plugin/device/zonefs_device.cc \
   plugin/file/bulk_commit.cc \
   plugin/file/bulk_piece.cc \
+  plugin/file/bulk_stage.cc \
   plugin/file/bulk_writer.cc \
   plugin/file/drainer.cc \
   plugin/file/extent_map.cc \
@@ -42,34 +43,49 @@ furrow_SOURCES := \
   plugin/file/name_space.cc \
   plugin/file/pending_bytes.cc \
   plugin/file/read_plan.cc \
+  plugin/file/record_stager.cc \
   plugin/file/small_writer.cc \
   plugin/file/stage.cc \
   plugin/file/stage_directory.cc \
   plugin/file/stage_file.cc \
   plugin/file/stage_format.cc \
+  plugin/file/stage_replay.cc \
   plugin/file/stage_segments.cc \
   plugin/file/stage_view.cc \
+  plugin/file/staged_tail.cc \
   plugin/file/state_replay.cc \
   plugin/file/stream_progress.cc \
   plugin/file/stream_recovery.cc \
   plugin/file/stream_state.cc \
   plugin/file/stream_writer.cc \
   plugin/file/summary.cc \
+  plugin/file/zone_check.cc \
+  plugin/fs/control_client.cc \
+  plugin/fs/control_message.cc \
+  plugin/fs/control_server.cc \
+  plugin/fs/control_session.cc \
+  plugin/fs/control_socket.cc \
   plugin/fs/mount_options.cc \
+  plugin/fs/mount_point.cc \
   plugin/fs/mount_registry.cc \
+  plugin/fs/opened_file.cc \
+  plugin/fs/overlay.cc \
   plugin/fs/rocksdb_api.cc \
   plugin/fs/rocksdb_autoload.cc \
   plugin/fs/rocksdb_directory.cc \
   plugin/fs/rocksdb_file_lock.cc \
   plugin/fs/rocksdb_file_system.cc \
+  plugin/fs/rocksdb_overlay_file.cc \
   plugin/fs/rocksdb_random_access_file.cc \
   plugin/fs/rocksdb_sequential_file.cc \
   plugin/fs/rocksdb_status.cc \
   plugin/fs/rocksdb_unique_id.cc \
   plugin/fs/rocksdb_writable_file.cc \
   plugin/fs/volume.cc \
+  plugin/fs/volume_control.cc \
   plugin/fs/volume_open.cc \
   plugin/fs/volume_view.cc \
+  plugin/fs/volume_watch.cc \
   plugin/meta/checkpoint_coding.cc \
   plugin/meta/checkpoint_writer.cc \
   plugin/meta/extent_coding.cc \

@@ -137,6 +137,7 @@ struct Stage::Parts {
   std::vector<ChunkKind> kinds;  // by chunk, of its holder
   std::atomic<uint64_t> next_tag{1};
   std::atomic<uint64_t> refused{0};
+  std::atomic<uint32_t> records{0};     // chunks
   std::atomic<bool> kicked{false};      // the thread has been asked for more and has not begun
   std::atomic<bool> complained{false};  // that no memory was to be had; until there is some again
   std::atomic<bool> gives_back{true};   // the directory's file system can
@@ -239,13 +240,14 @@ void Stage::Maintain() {
 
 std::optional<StageChunk> Stage::Take(const ChunkLabel& label) {
   Parts& p = *parts_;
-  const std::optional<uint32_t> index = p.segments.Claim(label.kind == ChunkKind::kRecords);
+  const std::optional<uint32_t> index = p.segments.Claim(label.kind != ChunkKind::kStream);
   if (thread_ && p.segments.wants_more() && !p.kicked.exchange(true)) thread_->Kick();
   if (!index) {
     p.refused.fetch_add(1, std::memory_order_relaxed);
     return std::nullopt;
   }
   p.kinds[*index] = label.kind;
+  if (label.kind == ChunkKind::kRecords) p.records.fetch_add(1, std::memory_order_relaxed);
   const uint64_t tag = p.next_tag.fetch_add(1, std::memory_order_relaxed);
   ChunkHeader& h = p.Chunk(*index);
   // Release: who sees one of these fields also sees that the tag of the chunk's former life is gone.
@@ -265,9 +267,9 @@ void Stage::Publish(const StageChunk& chunk, const ChunkState& state) {
 }
 
 void Stage::Free(const StageChunk& chunk) {
-  const bool records = parts_->kinds[chunk.index] == ChunkKind::kRecords;
+  const bool records = parts_->kinds[chunk.index] != ChunkKind::kStream;
   parts_->Chunk(chunk.index).tag.store(0, std::memory_order_seq_cst);
-  parts_->segments.Release(chunk.index, records);
+  parts_->segments.Release(chunk.index, kind == ChunkKind::kStream);
 }
 
 void Stage::NoteChange() { parts_->Control().changes.fetch_add(1, std::memory_order_release); }
@@ -293,8 +295,8 @@ StageSnapshot Stage::Snapshot() const {
   snapshot.path = parts_->path;
   snapshot.limit_bytes = uint64_t{segments.limit()} * kStageChunkBytes;
   snapshot.allocated_bytes = uint64_t{segments.allocated()} * kStageChunkBytes;
-  snapshot.record_bytes = uint64_t{segments.used_by_records()} * kStageChunkBytes;
-  snapshot.used_bytes = snapshot.record_bytes + uint64_t{segments.used_by_others()} * kStageChunkBytes;
+  snapshot.record_bytes = uint64_t{parts_->records.load(std::memory_order_relaxed)} * kStageChunkBytes;
+  snapshot.used_bytes = (uint64_t{segments.used_by_small()} + segments.used_by_streams()) * kStageChunkBytes;
   snapshot.refused = parts_->refused.load(std::memory_order_relaxed);
   return snapshot;
 }

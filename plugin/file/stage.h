@@ -67,8 +67,9 @@ class Stage {
   // Marks the stage as closed and removes the file: nothing in it is needed any more. Idempotent.
   void Remove();
 
-  // A free chunk, labelled, empty and published as such. Records may use all of the limit, others leave the records'
-  // sixteenth (at least 1 MiB) alone. Empty: none to be had now; the caller writes through to the device.
+  // A free chunk, labelled, empty and published as such. Bytes of streams leave a sixteenth of the limit (at least 1
+  // MiB) alone: that is for records and the states of bulk files, which are small. Empty: none to be had now; the
+  // caller writes through to the device.
   std::optional<StageChunk> Take(const ChunkLabel& label);
   // The bytes [0, state.length) of the chunk's half, already copied to it, count from now on. One store.
   void Publish(const StageChunk& chunk, const ChunkState& state);
@@ -83,7 +84,7 @@ class Stage {
 
   const StageIdentity& identity() const;
   const std::string& path() const;
-  // More than three quarters of what others than records may have is taken: drains should begin. No lock.
+  // More than three quarters of what streams may have is taken: drains should begin. No lock.
   bool pressure() const;
   StageSnapshot Snapshot() const;
 

@@ -19,7 +19,7 @@ StageSegments::StageSegments(const StageLayout& layout, Host host, Clock* clock)
     : layout_(layout),
       host_(std::move(host)),
       clock_(clock),
-      record_share_(std::max(kMinRecordChunks, layout.chunks / 16)),
+      small_share_(std::max(kMinSmallChunks, layout.chunks / 16)),
       free_(layout.chunks / kChunksPerSegment),
       holds_memory_(free_.size(), false),
       idle_since_ns_(free_.size(), kInUse) {}
@@ -69,12 +69,12 @@ std::optional<uint32_t> StageSegments::ClaimFree() {
   return std::nullopt;
 }
 
-std::optional<uint32_t> StageSegments::Claim(bool for_records) {
-  std::atomic<uint32_t>& used = for_records ? records_ : others_;
+std::optional<uint32_t> StageSegments::Claim(bool for_stream) {
+  std::atomic<uint32_t>& used = for_stream ? streams_ : small_;
   const uint32_t before = used.fetch_add(1, std::memory_order_relaxed);
   for (;;) {
     const uint32_t have = allocated_.load(std::memory_order_acquire);
-    if (for_records || before + record_share_ < have) {
+    if (!for_stream || before + small_share_ < have) {
       const std::optional<uint32_t> chunk = ClaimFree();
       if (chunk) return chunk;
     }
@@ -84,9 +84,9 @@ std::optional<uint32_t> StageSegments::Claim(bool for_records) {
   return std::nullopt;
 }
 
-void StageSegments::Release(uint32_t chunk, bool for_records) {
+void StageSegments::Release(uint32_t chunk, bool for_stream) {
   free_[chunk / kChunksPerSegment].fetch_or(uint64_t{1} << (chunk % kChunksPerSegment), std::memory_order_release);
-  (for_records ? records_ : others_).fetch_sub(1, std::memory_order_relaxed);
+  (for_stream ? streams_ : small_).fetch_sub(1, std::memory_order_relaxed);
 }
 
 uint32_t StageSegments::FreeChunks() const {
@@ -139,8 +139,8 @@ Result<uint32_t> StageSegments::GiveBackIdle() {
 
 bool StageSegments::three_quarters_taken() const {
   const uint32_t have = starved() ? allocated() : layout_.chunks;
-  const uint32_t for_others = have > record_share_ ? have - record_share_ : 0;
-  return uint64_t{used_by_others()} * 4 > uint64_t{for_others} * 3;
+  const uint32_t for_streams = have > small_share_ ? have - small_share_ : 0;
+  return uint64_t{used_by_streams()} * 4 > uint64_t{for_streams} * 3;
 }
 
 }  // namespace furrow

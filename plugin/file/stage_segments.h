@@ -28,7 +28,7 @@ class StageSegments {
   };
   static constexpr std::chrono::seconds kIdle{30};     // a segment that nobody needs is kept for so long
   static constexpr std::chrono::seconds kTryAgain{1};  // after a failed allocation
-  static constexpr uint32_t kMinRecordChunks = (1 << 20) / kStageChunkBytes;
+  static constexpr uint32_t kMinSmallChunks = (1 << 20) / kStageChunkBytes;
 
   // `clock` is not owned.
   StageSegments(const StageLayout& layout, Host host, Clock* clock);
@@ -37,10 +37,11 @@ class StageSegments {
   // the host. After an error nothing is tried for kTryAgain.
   Status Grow() EXCLUDES(mu_);
 
-  // The lowest free chunk. Others than records leave the records' share alone: a sixteenth of the limit, at least
-  // 1 MiB. When none is free it allocates a segment itself, which blocks for the host. Empty: none to be had.
-  std::optional<uint32_t> Claim(bool for_records) EXCLUDES(mu_);
-  void Release(uint32_t chunk, bool for_records);
+  // The lowest free chunk. Bytes of streams leave the share of what is small (records, states of bulk files) alone: a
+  // sixteenth of the limit, at least 1 MiB. When none is free it allocates a segment itself, which blocks for the host.
+  // Empty: none to be had.
+  std::optional<uint32_t> Claim(bool for_stream) EXCLUDES(mu_);
+  void Release(uint32_t chunk, bool for_stream);
 
   // Fewer than a segment's worth of chunks is free though more could be had: time for KeepAhead.
   bool wants_more() const;
@@ -53,11 +54,11 @@ class StageSegments {
   // Chunks.
   uint32_t limit() const { return layout_.chunks; }
   uint32_t allocated() const { return allocated_.load(std::memory_order_relaxed); }
-  uint32_t used_by_records() const { return records_.load(std::memory_order_relaxed); }
-  uint32_t used_by_others() const { return others_.load(std::memory_order_relaxed); }
+  uint32_t used_by_small() const { return small_.load(std::memory_order_relaxed); }
+  uint32_t used_by_streams() const { return streams_.load(std::memory_order_relaxed); }
   // The last allocation failed.
   bool starved() const { return not_before_ns_.load(std::memory_order_relaxed) != INT64_MIN; }
-  // Of what others than records may have: of the limit, or of what is allocated while no more can be had.
+  // Of what streams may have: of the limit, or of what is allocated while no more can be had.
   bool three_quarters_taken() const;
 
  private:
@@ -71,10 +72,10 @@ class StageSegments {
   const StageLayout layout_;
   const Host host_;
   Clock* const clock_;
-  const uint32_t record_share_;                    // chunks
+  const uint32_t small_share_;                     // chunks
   std::vector<std::atomic<uint64_t>> free_;        // by segment
   std::atomic<uint32_t> allocated_{0};             // chunks; changed under mu_
-  std::atomic<uint32_t> records_{0}, others_{0};   // chunks taken
+  std::atomic<uint32_t> small_{0}, streams_{0};    // chunks taken
   std::atomic<int64_t> not_before_ns_{INT64_MIN};  // of the next allocation, after one that failed
 
   Mutex mu_;  // leaf; held while the host allocates or frees a segment, which readers and appends do not wait for

@@ -14,7 +14,7 @@ using std::chrono::seconds;
 class StageSegmentsTest : public testing::Test {
  protected:
   static constexpr uint32_t kSegments = 4;
-  static constexpr uint32_t kShare = StageSegments::kMinRecordChunks;
+  static constexpr uint32_t kShare = StageSegments::kMinSmallChunks;
 
   StageSegmentsTest() { EXPECT_TRUE(segments_.Grow().ok()); }
 
@@ -32,10 +32,10 @@ class StageSegmentsTest : public testing::Test {
               return Status::Ok();
             }};
   }
-  std::vector<uint32_t> TakeOthers(uint32_t n) {
+  std::vector<uint32_t> TakeForStreams(uint32_t n) {
     std::vector<uint32_t> taken;
     for (uint32_t i = 0; i < n; ++i) {
-      const std::optional<uint32_t> chunk = segments_.Claim(false);
+      const std::optional<uint32_t> chunk = segments_.Claim(true);
       EXPECT_TRUE(chunk.has_value()) << i;
       if (chunk) taken.push_back(*chunk);
     }
@@ -52,31 +52,31 @@ class StageSegmentsTest : public testing::Test {
 };
 
 TEST_F(StageSegmentsTest, TheLowestFreeChunkIsTakenFirst) {
-  EXPECT_EQ(TakeOthers(3), (std::vector<uint32_t>{0, 1, 2}));
-  segments_.Release(1, false);
-  EXPECT_EQ(TakeOthers(2), (std::vector<uint32_t>{1, 3}));
-  EXPECT_EQ(segments_.used_by_others(), 4u);
+  EXPECT_EQ(TakeForStreams(3), (std::vector<uint32_t>{0, 1, 2}));
+  segments_.Release(1, true);
+  EXPECT_EQ(TakeForStreams(2), (std::vector<uint32_t>{1, 3}));
+  EXPECT_EQ(segments_.used_by_streams(), 4u);
 }
 
-TEST_F(StageSegmentsTest, OthersLeaveTheRecordsTheirShare) {
-  TakeOthers(layout_.chunks - kShare);
-  EXPECT_FALSE(segments_.Claim(false).has_value());
-  for (uint32_t i = 0; i < kShare; ++i) EXPECT_TRUE(segments_.Claim(true).has_value());
+TEST_F(StageSegmentsTest, StreamsLeaveSmallThingsTheirShare) {
+  TakeForStreams(layout_.chunks - kShare);
   EXPECT_FALSE(segments_.Claim(true).has_value());
-  EXPECT_EQ(segments_.used_by_records(), kShare);
-  segments_.Release(0, false);
-  EXPECT_EQ(segments_.Claim(false), 0u);
+  for (uint32_t i = 0; i < kShare; ++i) EXPECT_TRUE(segments_.Claim(false).has_value());
+  EXPECT_FALSE(segments_.Claim(false).has_value());
+  EXPECT_EQ(segments_.used_by_small(), kShare);
+  segments_.Release(0, true);
+  EXPECT_EQ(segments_.Claim(true), 0u);
 }
 
-TEST_F(StageSegmentsTest, RecordsMayTakeAll) {
-  for (uint32_t i = 0; i < layout_.chunks; ++i) ASSERT_EQ(segments_.Claim(true), i);
-  EXPECT_FALSE(segments_.Claim(true).has_value());
+TEST_F(StageSegmentsTest, SmallThingsMayTakeAll) {
+  for (uint32_t i = 0; i < layout_.chunks; ++i) ASSERT_EQ(segments_.Claim(false), i);
   EXPECT_FALSE(segments_.Claim(false).has_value());
+  EXPECT_FALSE(segments_.Claim(true).has_value());
 }
 
 TEST_F(StageSegmentsTest, ASegmentAheadIsAllocatedAsSoonAsChunksAreTaken) {
   EXPECT_FALSE(segments_.wants_more());
-  TakeOthers(1);
+  TakeForStreams(1);
   EXPECT_TRUE(segments_.wants_more());
   EXPECT_TRUE(segments_.KeepAhead().ok());
   EXPECT_EQ(segments_.allocated(), 2 * kChunksPerSegment);
@@ -85,7 +85,7 @@ TEST_F(StageSegmentsTest, ASegmentAheadIsAllocatedAsSoonAsChunksAreTaken) {
 }
 
 TEST_F(StageSegmentsTest, NothingIsAheadOfTheLimit) {
-  TakeOthers(layout_.chunks - kShare);
+  TakeForStreams(layout_.chunks - kShare);
   EXPECT_EQ(segments_.allocated(), layout_.chunks);
   EXPECT_FALSE(segments_.wants_more());
   EXPECT_EQ(segments_.Grow().code(), StatusCode::kNoSpace);
@@ -94,39 +94,39 @@ TEST_F(StageSegmentsTest, NothingIsAheadOfTheLimit) {
 
 TEST_F(StageSegmentsTest, AFullHostIsAskedOnceASecond) {
   host_full_ = true;
-  TakeOthers(kChunksPerSegment - kShare);  // the share of records holds for what there is, too
+  TakeForStreams(kChunksPerSegment - kShare);  // the share of small things holds for what there is, too
   const int before = asked_;
-  EXPECT_FALSE(segments_.Claim(false).has_value());
-  EXPECT_FALSE(segments_.Claim(false).has_value());
+  EXPECT_FALSE(segments_.Claim(true).has_value());
+  EXPECT_FALSE(segments_.Claim(true).has_value());
   EXPECT_EQ(asked_, before + 1);
   EXPECT_TRUE(segments_.starved());
   EXPECT_TRUE(segments_.three_quarters_taken());
-  for (uint32_t i = 0; i < kShare; ++i) EXPECT_TRUE(segments_.Claim(true).has_value());
-  EXPECT_FALSE(segments_.Claim(true).has_value());
+  for (uint32_t i = 0; i < kShare; ++i) EXPECT_TRUE(segments_.Claim(false).has_value());
+  EXPECT_FALSE(segments_.Claim(false).has_value());
   EXPECT_EQ(asked_, before + 1);
   clock_.Advance(seconds(1));
-  EXPECT_FALSE(segments_.Claim(true).has_value());
+  EXPECT_FALSE(segments_.Claim(false).has_value());
   EXPECT_EQ(asked_, before + 2);
   host_full_ = false;
-  EXPECT_FALSE(segments_.Claim(true).has_value());
+  EXPECT_FALSE(segments_.Claim(false).has_value());
   clock_.Advance(seconds(1));
-  EXPECT_TRUE(segments_.Claim(true).has_value());
+  EXPECT_TRUE(segments_.Claim(false).has_value());
   EXPECT_FALSE(segments_.starved());
   EXPECT_FALSE(segments_.three_quarters_taken());
 }
 
 TEST_F(StageSegmentsTest, ThreeQuartersOfTheLimitArePressure) {
   const uint32_t most = (layout_.chunks - kShare) / 4 * 3;
-  TakeOthers(most);
+  TakeForStreams(most);
   EXPECT_FALSE(segments_.three_quarters_taken());
-  TakeOthers(1);
+  TakeForStreams(1);
   EXPECT_TRUE(segments_.three_quarters_taken());
 }
 
 TEST_F(StageSegmentsTest, IdleSegmentsAreGivenBackAfterAWhile) {
-  std::vector<uint32_t> taken = TakeOthers(3 * kChunksPerSegment - kShare);
+  std::vector<uint32_t> taken = TakeForStreams(3 * kChunksPerSegment - kShare);
   EXPECT_EQ(*segments_.GiveBackIdle(), 0u);
-  for (const uint32_t chunk : taken) segments_.Release(chunk, false);
+  for (const uint32_t chunk : taken) segments_.Release(chunk, true);
   EXPECT_EQ(*segments_.GiveBackIdle(), 0u);
   clock_.Advance(seconds(29));
   EXPECT_EQ(*segments_.GiveBackIdle(), 0u);
@@ -136,11 +136,11 @@ TEST_F(StageSegmentsTest, IdleSegmentsAreGivenBackAfterAWhile) {
   EXPECT_EQ(held_, std::vector<uint64_t>{layout_.chunk_offset(0)});
   clock_.Advance(seconds(100));
   EXPECT_EQ(*segments_.GiveBackIdle(), 0u);  // the first stays
-  EXPECT_EQ(TakeOthers(1), std::vector<uint32_t>{0});
+  EXPECT_EQ(TakeForStreams(1), std::vector<uint32_t>{0});
 }
 
 TEST_F(StageSegmentsTest, ASegmentAheadStaysWhileChunksAreInUse) {
-  TakeOthers(1);
+  TakeForStreams(1);
   ASSERT_TRUE(segments_.KeepAhead().ok());
   for (int i = 0; i < 5; ++i) {
     clock_.Advance(seconds(20));
@@ -152,13 +152,13 @@ TEST_F(StageSegmentsTest, ASegmentAheadStaysWhileChunksAreInUse) {
 }
 
 TEST_F(StageSegmentsTest, UseStartsTheWaitAnew) {
-  std::vector<uint32_t> taken = TakeOthers(2 * kChunksPerSegment - kShare);
-  for (const uint32_t chunk : taken) segments_.Release(chunk, false);
+  std::vector<uint32_t> taken = TakeForStreams(2 * kChunksPerSegment - kShare);
+  for (const uint32_t chunk : taken) segments_.Release(chunk, true);
   EXPECT_EQ(*segments_.GiveBackIdle(), 0u);
   clock_.Advance(seconds(20));
-  taken = TakeOthers(2 * kChunksPerSegment - kShare);
+  taken = TakeForStreams(2 * kChunksPerSegment - kShare);
   EXPECT_EQ(*segments_.GiveBackIdle(), 0u);
-  for (const uint32_t chunk : taken) segments_.Release(chunk, false);
+  for (const uint32_t chunk : taken) segments_.Release(chunk, true);
   EXPECT_EQ(*segments_.GiveBackIdle(), 0u);
   clock_.Advance(seconds(20));
   EXPECT_EQ(*segments_.GiveBackIdle(), 0u);
@@ -167,15 +167,15 @@ TEST_F(StageSegmentsTest, UseStartsTheWaitAnew) {
 }
 
 TEST_F(StageSegmentsTest, WhatCannotBeGivenBackStaysOfUse) {
-  std::vector<uint32_t> taken = TakeOthers(kChunksPerSegment + 1);
-  for (const uint32_t chunk : taken) segments_.Release(chunk, false);
+  std::vector<uint32_t> taken = TakeForStreams(kChunksPerSegment + 1);
+  for (const uint32_t chunk : taken) segments_.Release(chunk, true);
   cannot_give_back_ = true;
   EXPECT_EQ(*segments_.GiveBackIdle(), 0u);
   clock_.Advance(seconds(30));
   EXPECT_EQ(segments_.GiveBackIdle().status().code(), StatusCode::kNotSupported);
   EXPECT_EQ(segments_.allocated(), 2 * kChunksPerSegment);
   const int before = asked_;
-  TakeOthers(kChunksPerSegment + 1);
+  TakeForStreams(kChunksPerSegment + 1);
   EXPECT_EQ(asked_, before);
 }
 

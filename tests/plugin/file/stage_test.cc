@@ -140,13 +140,17 @@ TEST_F(StageTest, ChunksAreDistinctAndComeBack) {
     std::memset(chunk->data, 0x5a, kStageChunkBytes);
     chunks.push_back(*chunk);
   }
-  EXPECT_EQ(chunks.size(), 4 * kChunksPerSegment - 16u);  // 1 MiB is the records'
+  EXPECT_EQ(chunks.size(), 4 * kChunksPerSegment - 16u);  // 1 MiB is for what is small
   EXPECT_TRUE(stage->pressure());
   EXPECT_EQ(stage->Snapshot().refused, 1u);
   const auto record = stage->Take(Label(ChunkKind::kRecords, 0));
   ASSERT_TRUE(record.has_value());
+  const auto bulk = stage->Take(Label(ChunkKind::kBulk, 6));
+  ASSERT_TRUE(bulk.has_value());
   EXPECT_EQ(stage->Snapshot().record_bytes, kStageChunkBytes);
+  EXPECT_EQ(stage->Snapshot().used_bytes, (chunks.size() + 2) * kStageChunkBytes);
   stage->Free(*record);
+  stage->Free(*bulk);
   for (const StageChunk& chunk : chunks) stage->Free(chunk);
   EXPECT_EQ(stage->Snapshot().used_bytes, 0u);
   EXPECT_FALSE(stage->pressure());

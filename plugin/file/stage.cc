@@ -240,7 +240,7 @@ void Stage::Maintain() {
 
 std::optional<StageChunk> Stage::Take(const ChunkLabel& label) {
   Parts& p = *parts_;
-  const std::optional<uint32_t> index = p.segments.Claim(label.kind != ChunkKind::kStream);
+  const std::optional<uint32_t> index = p.segments.Claim(label.kind == ChunkKind::kStream);
   if (thread_ && p.segments.wants_more() && !p.kicked.exchange(true)) thread_->Kick();
   if (!index) {
     p.refused.fetch_add(1, std::memory_order_relaxed);
@@ -267,8 +267,9 @@ void Stage::Publish(const StageChunk& chunk, const ChunkState& state) {
 }
 
 void Stage::Free(const StageChunk& chunk) {
-  const bool records = parts_->kinds[chunk.index] != ChunkKind::kStream;
+  const ChunkKind kind = parts_->kinds[chunk.index];
   parts_->Chunk(chunk.index).tag.store(0, std::memory_order_seq_cst);
+  if (kind == ChunkKind::kRecords) parts_->records.fetch_sub(1, std::memory_order_relaxed);
   parts_->segments.Release(chunk.index, kind == ChunkKind::kStream);
 }
 

@@ -19,7 +19,7 @@ case "${1:-}" in
   --contents) contents_only=1 ;;
   *) die "usage: deb.sh [--contents]" ;;
 esac
-if ((!contents_only)) && [[ ${FURROW_DEB_NAMESPACE:-} != $$ ]]; then
+if ((!contents_only)) && [[ ${FURROW_DEB_NAMESPACE:-} != "$$" ]]; then
   [[ $(id -u) == 0 ]] || die "needs root for chroot (deb.sh --contents does not)"
   # exec keeps the process id: a variable that was merely inherited does not count.
   FURROW_DEB_NAMESPACE=$$ exec unshare --mount --propagation private "$0" "$@"

@@ -12,6 +12,7 @@
 #include "plugin/file/stream_state.h"
 #include "plugin/file/summary.h"
 #include "plugin/fs/mount_registry.h"
+#include "plugin/fs/volume_control.h"
 #include "util/coding.h"
 
 namespace furrow {
@@ -72,6 +73,7 @@ Status Volume::DoMount() {
   zones_->FinishLoad(read_only_);
   if (!read_only_) FURROW_RETURN_IF_ERROR(StartWriting(recovered));
   LogMountLine();
+  if (!read_only_) control_ = VolumeControl::Start(this, logger_, clock_);
   MutexLock lock(mu_);
   mounted_ = true;
   return Status::Ok();
@@ -186,6 +188,7 @@ Status Volume::Unmount() {
 
 Status Volume::UnmountOnce() {
   if (read_only_) return Status::Ok();
+  control_.reset();  // nobody looks at what is being taken down
   Status first;
   const auto keep = [&first](const Status& status) {
     if (first.ok()) first = status;

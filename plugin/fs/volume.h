@@ -20,6 +20,8 @@
 
 namespace furrow {
 
+class VolumeControl;
+
 class Volume {
   struct Private {};  // only members can make one
 
@@ -98,6 +100,7 @@ class Volume {
   SuperblockInfo superblock_;
   ReplayReport replay_;
   StreamRecoveryReport recovery_;
+  std::unique_ptr<VolumeControl> control_;          // read-write mounts: started last, stopped first; may be null
   mutable Mutex mu_;                                // rank 0: taken with nothing held
   std::vector<std::string> locks_ GUARDED_BY(mu_);  // paths of held LOCK files
   bool mounted_ GUARDED_BY(mu_) = false;

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "plugin/file/zone_check.h"
+
 namespace furrow {
 namespace {
 
@@ -89,13 +91,29 @@ std::span<const DeviceRead> ReadPlan::reads() const {
   return overflow_;
 }
 
+std::span<DeviceRead> ReadPlan::reads() {
+  if (overflow_.empty()) return std::span<DeviceRead>(inline_reads_).first(inline_count_);
+  return overflow_;
+}
+
 void ReadPlan::Execute() {
-  const std::span<DeviceRead> all =
-      overflow_.empty() ? std::span<DeviceRead>(inline_reads_).first(inline_count_) : std::span<DeviceRead>(overflow_);
+  const std::span<DeviceRead> all = reads();
   if (all.size() == 1) {
     all[0].status = engine_->device->Read(all[0].zone, all[0].offset, all[0].length, all[0].destination);
   } else if (!all.empty()) {
     engine_->device->ReadBatch(all);
+  }
+  if (engine_->check_zones) CheckZones();
+}
+
+void ReadPlan::CheckZones() {
+  const std::span<DeviceRead> all = reads();
+  for (size_t i = 0; i < all.size(); i++) {
+    // Reads of one zone mostly follow each other; the check of the last one serves them all, as it comes after them.
+    if (i + 1 < all.size() && all[i + 1].zone == all[i].zone) continue;
+    const Status checked = CheckZoneUnchanged(*engine_, all[i].zone);
+    if (checked.ok()) continue;
+    for (size_t j = i + 1; j-- > 0 && all[j].zone == all[i].zone;) all[j].status = checked;
   }
 }
 

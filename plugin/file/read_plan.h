@@ -23,7 +23,8 @@ class ReadPlan {
   void Add(const FileNode& file, FileOffset from, size_t n, char* destination) REQUIRES_SHARED(file.mu);
   // Reads planned so far.
   size_t count() const { return overflow_.empty() ? inline_count_ : overflow_.size(); }
-  // Does them all; the outcome of each is in its status.
+  // Does them all; the outcome of each is in its status. On read-only mounts: Aborted when the zone was reset by its
+  // writer, so that other bytes may have been read.
   void Execute();
   // First error of reads [begin, end); OK otherwise.
   Status Outcome(const FileNode& file, size_t begin, size_t end) const;
@@ -34,6 +35,8 @@ class ReadPlan {
   void AddStored(const FileNode& file, FileOffset from, size_t n, char* destination) REQUIRES_SHARED(file.mu);
   void AddRead(ZoneId zone, ZoneOffset offset, size_t n, char* destination);
   std::span<const DeviceRead> reads() const;
+  std::span<DeviceRead> reads();
+  void CheckZones();
 
   const FileEngine* const engine_;
   // Few reads are in the arrays, more all in the vectors.

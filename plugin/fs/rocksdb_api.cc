@@ -100,8 +100,9 @@ rdb::Status Usage(rdb::FileSystem* fs, UsageSnapshot* usage) {
   return Guarded([&] {
     const auto* const ours = fs == nullptr ? nullptr : fs->CheckedCast<FurrowFileSystem>();
     if (ours == nullptr) return rdb::IOStatus::InvalidArgument("this FileSystem is not Furrow's");
-    *usage = ours->volume().Usage();
-    return rdb::IOStatus::OK();
+    const Result<std::shared_ptr<Volume>> volume = ours->mount().Read();
+    if (volume.ok()) *usage = (*volume)->Usage();
+    return ToIOStatus(volume.status());
   });
 }
 

@@ -8,14 +8,15 @@
 
 namespace furrow {
 
-FurrowDirectory::FurrowDirectory(std::shared_ptr<Volume> volume, FileId id) : volume_(std::move(volume)), id_(id) {}
+FurrowDirectory::FurrowDirectory(std::shared_ptr<MountPoint> mount, FileId id) : mount_(std::move(mount)), id_(id) {}
 
 rdb::IOStatus FurrowDirectory::Fsync(const rdb::IOOptions&, rdb::IODebugContext*) {
-  return Guarded([&] { return ToIOStatus(volume_->files().SyncNames()); });
+  return Guarded([&] { return ToIOStatus(mount_->SyncNames()); });
 }
 
 size_t FurrowDirectory::GetUniqueId(char* id, size_t max_size) const {
-  return WriteUniqueId(*volume_, id_, id, max_size);
+  const Result<std::shared_ptr<Volume>> volume = mount_->Read();
+  return volume.ok() ? WriteUniqueId((*volume)->engine().fs_uuid, id_, id, max_size) : 0;
 }
 
 }  // namespace furrow

@@ -6,14 +6,14 @@
 
 #include <memory>
 
+#include "plugin/fs/mount_point.h"
 #include "plugin/fs/rocksdb_compat.h"
-#include "plugin/fs/volume.h"
 
 namespace furrow {
 
 class FurrowDirectory final : public rdb::FSDirectory {
  public:
-  FurrowDirectory(std::shared_ptr<Volume> volume, FileId id);
+  FurrowDirectory(std::shared_ptr<MountPoint> mount, FileId id);
 
   // Makes all changes of names so far durable, whatever directory they are in. Blocks for the journal.
   rdb::IOStatus Fsync(const rdb::IOOptions&, rdb::IODebugContext*) override;
@@ -26,7 +26,7 @@ class FurrowDirectory final : public rdb::FSDirectory {
   size_t GetUniqueId(char* id, size_t max_size) const override;
 
  private:
-  const std::shared_ptr<Volume> volume_;
+  const std::shared_ptr<MountPoint> mount_;
   const FileId id_;
 };
 

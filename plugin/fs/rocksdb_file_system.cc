@@ -8,6 +8,7 @@
 
 #include "plugin/fs/rocksdb_directory.h"
 #include "plugin/fs/rocksdb_file_lock.h"
+#include "plugin/fs/rocksdb_overlay_file.h"
 #include "plugin/fs/rocksdb_random_access_file.h"
 #include "plugin/fs/rocksdb_sequential_file.h"
 #include "plugin/fs/rocksdb_status.h"
@@ -23,24 +24,49 @@ rdb::IOStatus OnPath(const std::string& path, Body&& body) {
   return Guarded(std::forward<Body>(body));
 }
 
+// OK with the file there, created empty if it was missing.
+Status EnsureFile(FileStore* files, const std::string& path) {
+  const Result<NameEntry> entry = files->names().Lookup(path);
+  if (entry.ok()) {
+    return entry->file ? Status::Ok() : Status::InvalidArgument("'" + path + "' is a directory, not a lock file");
+  }
+  if (entry.status().code() != StatusCode::kNotFound) return entry.status();
+  FURROW_ASSIGN_OR_RETURN(OpenedWriter created, files->Create(path, KindOfName(path)));
+  return created.writer->Close();
+}
+
 // As GetChildren and FileExists want it.
 rdb::IOStatus EmptyIsMissing() { return rdb::IOStatus::NotFound("the path is empty"); }
 
-uint64_t SizeOf(const NameEntry& entry) {
-  return entry.file ? entry.file->size.load(std::memory_order_acquire) : 0;  // a directory has no bytes
-}
-
 }  // namespace
 
-FurrowFileSystem::FurrowFileSystem(std::string uri, std::shared_ptr<Volume> volume)
-    : uri_(std::move(uri)), volume_(std::move(volume)) {}
+FurrowFileSystem::FurrowFileSystem(std::string uri, std::shared_ptr<MountPoint> mount)
+    : uri_(std::move(uri)), mount_(std::move(mount)) {}
 
 FurrowFileSystem::~FurrowFileSystem() = default;
 
 Result<std::unique_ptr<FurrowFileSystem>> FurrowFileSystem::Open(const std::string& uri, const MountOptions& options) {
-  FURROW_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume,
-                          Volume::Mount(uri, options, StderrLogger(LogLevel::kWarning)));
-  return std::make_unique<FurrowFileSystem>(uri, std::move(volume));
+  FURROW_ASSIGN_OR_RETURN(std::shared_ptr<MountPoint> mount,
+                          MountPoint::Open(uri, options, StderrLogger(LogLevel::kWarning)));
+  return std::make_unique<FurrowFileSystem>(uri, std::move(mount));
+}
+
+rdb::IOStatus FurrowFileSystem::Change(const std::string& path, const Body& body, const Fallback& on_read_only) {
+  return OnPath(path, [&] {
+    const Result<std::shared_ptr<Volume>> volume = mount_->Write(path);
+    if (volume.ok()) return ToPathStatus(body(*volume));
+    if (MountPoint::IsReadOnly(volume.status()) && on_read_only) {
+      const std::optional<Status> outcome = on_read_only();
+      if (outcome) return ToPathStatus(*outcome);
+    }
+    return ToPathStatus(volume.status());
+  });
+}
+
+std::optional<Status> FurrowFileSystem::IfMissing(const std::string& path) {
+  const Result<PathInfo> info = mount_->Look(path);
+  if (info.status().code() == StatusCode::kNotFound) return info.status();
+  return std::nullopt;
 }
 
 // --- files ---
@@ -50,9 +76,9 @@ rdb::IOStatus FurrowFileSystem::NewSequentialFile(const std::string& path, const
                                                   rdb::IODebugContext*) {
   result->reset();
   return OnPath(path, [&] {
-    Result<FileHandle> handle = files().OpenForRead(path);
-    if (handle.ok()) *result = std::make_unique<FurrowSequentialFile>(volume_, std::move(*handle), options);
-    return ToPathStatus(handle.status());
+    Result<std::unique_ptr<OpenedFile>> file = mount_->OpenForRead(path);
+    if (file.ok()) *result = std::make_unique<FurrowSequentialFile>(std::move(*file), options);
+    return ToPathStatus(file.status());
   });
 }
 
@@ -61,35 +87,49 @@ rdb::IOStatus FurrowFileSystem::NewRandomAccessFile(const std::string& path, con
                                                     rdb::IODebugContext*) {
   result->reset();
   return OnPath(path, [&] {
-    Result<FileHandle> handle = files().OpenForRead(path);
-    if (handle.ok()) *result = std::make_unique<FurrowRandomAccessFile>(volume_, std::move(*handle), options);
-    return ToPathStatus(handle.status());
+    Result<std::unique_ptr<OpenedFile>> file = mount_->OpenForRead(path);
+    if (file.ok()) *result = std::make_unique<FurrowRandomAccessFile>(std::move(*file), options);
+    return ToPathStatus(file.status());
   });
 }
 
-rdb::IOStatus FurrowFileSystem::Adopt(Result<OpenedWriter> opened, const rdb::FileOptions& options,
-                                      std::unique_ptr<rdb::FSWritableFile>* result) {
-  if (opened.ok()) *result = std::make_unique<FurrowWritableFile>(volume_, std::move(*opened), options);
-  return ToPathStatus(opened.status());
+rdb::IOStatus FurrowFileSystem::OpenForWrite(const std::string& path, bool append, const rdb::FileOptions& options,
+                                             std::unique_ptr<rdb::FSWritableFile>* result) {
+  result->reset();
+  return OnPath(path, [&] {
+    const Result<std::shared_ptr<Volume>> volume = mount_->Write(path);
+    if (volume.ok()) {
+      FileStore& files = (*volume)->files();
+      Result<OpenedWriter> opened = append ? files.OpenForAppend(path) : files.Create(path, KindOfName(path));
+      if (opened.ok()) *result = std::make_unique<FurrowWritableFile>(*volume, std::move(*opened), options);
+      return ToPathStatus(opened.status());
+    }
+    if (!MountPoint::IsReadOnly(volume.status()) || !Overlay::IsInfoLog(path)) return ToPathStatus(volume.status());
+    Result<std::shared_ptr<OverlayFile>> log = mount_->CreateLog(path, append);
+    if (log.ok()) *result = std::make_unique<FurrowOverlayFile>(mount_, std::move(*log), options);
+    return ToPathStatus(log.status());
+  });
 }
 
 rdb::IOStatus FurrowFileSystem::NewWritableFile(const std::string& path, const rdb::FileOptions& options,
                                                 std::unique_ptr<rdb::FSWritableFile>* result, rdb::IODebugContext*) {
-  result->reset();
-  return OnPath(path, [&] { return Adopt(files().Create(path, KindOfName(path)), options, result); });
+  return OpenForWrite(path, /*append=*/false, options, result);
 }
 
 rdb::IOStatus FurrowFileSystem::ReopenWritableFile(const std::string& path, const rdb::FileOptions& options,
                                                    std::unique_ptr<rdb::FSWritableFile>* result, rdb::IODebugContext*) {
-  result->reset();
-  return OnPath(path, [&] { return Adopt(files().OpenForAppend(path), options, result); });
+  return OpenForWrite(path, /*append=*/true, options, result);
 }
 
 rdb::IOStatus FurrowFileSystem::ReuseWritableFile(const std::string& path, const std::string& old_path,
                                                   const rdb::FileOptions& options,
                                                   std::unique_ptr<rdb::FSWritableFile>* result, rdb::IODebugContext*) {
   result->reset();
-  return OnPath(path, [&] { return Adopt(files().Reuse(path, old_path), options, result); });
+  return Change(path, [&](const std::shared_ptr<Volume>& volume) {
+    Result<OpenedWriter> opened = volume->files().Reuse(path, old_path);
+    if (opened.ok()) *result = std::make_unique<FurrowWritableFile>(volume, std::move(*opened), options);
+    return opened.status();
+  });
 }
 
 rdb::IOStatus FurrowFileSystem::NewRandomRWFile(const std::string& path, const rdb::FileOptions&,
@@ -116,10 +156,10 @@ rdb::IOStatus FurrowFileSystem::NewDirectory(const std::string& path, const rdb:
                                              std::unique_ptr<rdb::FSDirectory>* result, rdb::IODebugContext*) {
   result->reset();
   return OnPath(path, [&] {
-    const Result<NameEntry> entry = files().names().Lookup(path);
-    if (!entry.ok()) return ToPathStatus(entry.status());
-    if (!entry->directory) return rdb::IOStatus::IOError("not a directory", path);
-    *result = std::make_unique<FurrowDirectory>(volume_, entry->directory->id);
+    const Result<PathInfo> info = mount_->Look(path);
+    if (!info.ok()) return ToPathStatus(info.status());
+    if (!info->is_directory) return rdb::IOStatus::IOError("not a directory", path);
+    *result = std::make_unique<FurrowDirectory>(mount_, info->id);
     return rdb::IOStatus::OK();
   });
 }
@@ -129,9 +169,9 @@ rdb::IOStatus FurrowFileSystem::GetChildren(const std::string& path, const rdb::
   result->clear();
   if (path.empty()) return EmptyIsMissing();
   return Guarded([&] {
-    Result<std::vector<NameSpace::Listed>> listed = files().names().List(path);
+    Result<std::vector<PathInfo>> listed = mount_->List(path);
     if (!listed.ok()) return ToExistsStatus(listed.status());
-    for (NameSpace::Listed& child : *listed) result->push_back(std::move(child.name));
+    for (PathInfo& child : *listed) result->push_back(std::move(child.name));
     return rdb::IOStatus::OK();
   });
 }
@@ -142,44 +182,59 @@ rdb::IOStatus FurrowFileSystem::GetChildrenFileAttributes(const std::string& pat
   result->clear();
   if (path.empty()) return EmptyIsMissing();
   return Guarded([&] {
-    Result<std::vector<NameSpace::Listed>> listed = files().names().List(path);
+    Result<std::vector<PathInfo>> listed = mount_->List(path);
     if (!listed.ok()) return ToExistsStatus(listed.status());
-    for (NameSpace::Listed& child : *listed) {
+    for (PathInfo& child : *listed) {
       rdb::FileAttributes attributes;
       attributes.name = std::move(child.name);
-      attributes.size_bytes = SizeOf(child.entry);
+      attributes.size_bytes = child.size_bytes;
       result->push_back(std::move(attributes));
     }
     return rdb::IOStatus::OK();
   });
 }
 
+rdb::IOStatus FurrowFileSystem::MakeDirectory(const std::string& path, bool parents) {
+  const Result<std::shared_ptr<Volume>> volume = mount_->Write(path);
+  if (volume.ok()) return ToPathStatus((*volume)->files().names().MakeDirectory(path, parents));
+  if (!MountPoint::IsReadOnly(volume.status())) return ToPathStatus(volume.status());
+  return ToPathStatus(mount_->MakeDirectory(path, parents));
+}
+
 rdb::IOStatus FurrowFileSystem::CreateDir(const std::string& path, const rdb::IOOptions&, rdb::IODebugContext*) {
-  return OnPath(path, [&] { return ToPathStatus(files().names().MakeDirectory(path, /*parents=*/false)); });
+  return OnPath(path, [&] { return MakeDirectory(path, /*parents=*/false); });
 }
 
 rdb::IOStatus FurrowFileSystem::CreateDirIfMissing(const std::string& path, const rdb::IOOptions&,
                                                    rdb::IODebugContext*) {
   return OnPath(path, [&] {
-    // Looked up first: read-only mounts are asked to "create" what is there.
-    const Result<NameEntry> entry = files().names().Lookup(path);
-    if (entry.ok()) {
-      return entry->directory ? rdb::IOStatus::OK() : rdb::IOStatus::IOError("exists and is not a directory", path);
+    // Looked up first: what only looks at a database asks for its directory, too, and that is no change.
+    const Result<PathInfo> info = mount_->Look(path);
+    if (info.ok()) {
+      return info->is_directory ? rdb::IOStatus::OK() : rdb::IOStatus::IOError("exists and is not a directory", path);
     }
-    return ToPathStatus(files().names().MakeDirectory(path, /*parents=*/true));
+    if (info.status().code() != StatusCode::kNotFound) return ToPathStatus(info.status());
+    return MakeDirectory(path, /*parents=*/true);
   });
 }
 
 rdb::IOStatus FurrowFileSystem::DeleteDir(const std::string& path, const rdb::IOOptions&, rdb::IODebugContext*) {
-  return OnPath(path, [&] { return ToPathStatus(files().names().RemoveDirectory(path)); });
+  return OnPath(path, [&] {
+    const Result<std::shared_ptr<Volume>> volume = mount_->Write(path);
+    if (volume.ok()) return ToPathStatus((*volume)->files().names().RemoveDirectory(path));
+    if (!MountPoint::IsReadOnly(volume.status())) return ToPathStatus(volume.status());
+    const Status removed = mount_->RemoveDirectory(path);
+    // The refusal says more about a directory of the device: who has it.
+    return ToPathStatus(removed.code() == StatusCode::kReadOnly ? volume.status() : removed);
+  });
 }
 
 rdb::IOStatus FurrowFileSystem::IsDirectory(const std::string& path, const rdb::IOOptions&, bool* is_directory,
                                             rdb::IODebugContext*) {
   return OnPath(path, [&] {
-    const Result<NameEntry> entry = files().names().Lookup(path);
-    if (entry.ok()) *is_directory = entry->directory != nullptr;
-    return ToPathStatus(entry.status());
+    const Result<PathInfo> info = mount_->Look(path);
+    if (info.ok()) *is_directory = info->is_directory;
+    return ToPathStatus(info.status());
   });
 }
 
@@ -201,9 +256,11 @@ rdb::IOStatus FurrowFileSystem::GetAbsolutePath(const std::string& path, const r
 rdb::IOStatus FurrowFileSystem::GetFreeSpace(const std::string& path, const rdb::IOOptions&, uint64_t* free_bytes,
                                              rdb::IODebugContext*) {
   return OnPath(path, [&] {
-    const Result<NameEntry> entry = files().names().Lookup(path);
-    if (entry.ok()) *free_bytes = volume_->FreeBytes();
-    return ToPathStatus(entry.status());
+    const Result<PathInfo> info = mount_->Look(path);
+    if (!info.ok()) return ToPathStatus(info.status());
+    const Result<std::shared_ptr<Volume>> volume = mount_->Read();
+    if (volume.ok()) *free_bytes = (*volume)->FreeBytes();
+    return ToIOStatus(volume.status());
   });
 }
 
@@ -211,32 +268,37 @@ rdb::IOStatus FurrowFileSystem::GetFreeSpace(const std::string& path, const rdb:
 
 rdb::IOStatus FurrowFileSystem::FileExists(const std::string& path, const rdb::IOOptions&, rdb::IODebugContext*) {
   if (path.empty()) return EmptyIsMissing();
-  return Guarded([&] { return ToExistsStatus(files().names().Lookup(path).status()); });
+  return Guarded([&] { return ToExistsStatus(mount_->Look(path).status()); });
 }
 
 rdb::IOStatus FurrowFileSystem::DeleteFile(const std::string& path, const rdb::IOOptions&, rdb::IODebugContext*) {
-  return OnPath(path, [&] { return ToPathStatus(files().names().Unlink(path)); });
+  return Change(
+      path, [&](const std::shared_ptr<Volume>& volume) { return volume->files().names().Unlink(path); },
+      [&]() -> std::optional<Status> {
+        if (Overlay::IsInfoLog(path)) return mount_->RemoveLog(path);
+        return IfMissing(path);
+      });
 }
 
 rdb::IOStatus FurrowFileSystem::Truncate(const std::string& path, size_t size, const rdb::IOOptions&,
                                          rdb::IODebugContext*) {
-  return OnPath(path, [&] { return ToPathStatus(files().TruncateFile(path, size)); });
+  return Change(path, [&](const std::shared_ptr<Volume>& volume) { return volume->files().TruncateFile(path, size); });
 }
 
 rdb::IOStatus FurrowFileSystem::GetFileSize(const std::string& path, const rdb::IOOptions&, uint64_t* size,
                                             rdb::IODebugContext*) {
   *size = 0;
   return OnPath(path, [&] {
-    const Result<NameEntry> entry = files().names().Lookup(path);
-    if (entry.ok()) *size = SizeOf(*entry);
-    return ToPathStatus(entry.status());
+    const Result<PathInfo> info = mount_->Look(path);
+    if (info.ok()) *size = info->size_bytes;
+    return ToPathStatus(info.status());
   });
 }
 
 rdb::IOStatus FurrowFileSystem::GetFileModificationTime(const std::string& path, const rdb::IOOptions&,
                                                         uint64_t* unix_seconds, rdb::IODebugContext*) {
   return OnPath(path, [&] {
-    const Result<FileInfo> info = volume_->Stat(path, /*with_extents=*/false);
+    const Result<PathInfo> info = mount_->Look(path);
     if (info.ok()) *unix_seconds = info->mtime_seconds;
     return ToPathStatus(info.status());
   });
@@ -245,13 +307,18 @@ rdb::IOStatus FurrowFileSystem::GetFileModificationTime(const std::string& path,
 rdb::IOStatus FurrowFileSystem::RenameFile(const std::string& from, const std::string& to, const rdb::IOOptions&,
                                            rdb::IODebugContext*) {
   if (to.empty()) return OnPath(to, [] { return rdb::IOStatus::OK(); });
-  return OnPath(from, [&] { return ToPathStatus(files().names().Rename(from, to)); });
+  return Change(
+      from, [&](const std::shared_ptr<Volume>& volume) { return volume->files().names().Rename(from, to); },
+      [&]() -> std::optional<Status> {
+        if (Overlay::IsInfoLog(from) && Overlay::IsInfoLog(to)) return mount_->RenameLog(from, to);
+        return IfMissing(from);
+      });
 }
 
 rdb::IOStatus FurrowFileSystem::LinkFile(const std::string& from, const std::string& to, const rdb::IOOptions&,
                                          rdb::IODebugContext*) {
   if (to.empty()) return OnPath(to, [] { return rdb::IOStatus::OK(); });
-  return OnPath(from, [&] { return ToPathStatus(files().names().Link(from, to)); });
+  return Change(from, [&](const std::shared_ptr<Volume>& volume) { return volume->files().names().Link(from, to); });
 }
 
 rdb::IOStatus FurrowFileSystem::NumFileLinks(const std::string& path, const rdb::IOOptions&, uint64_t*,
@@ -263,38 +330,27 @@ rdb::IOStatus FurrowFileSystem::AreFilesSame(const std::string& first, const std
                                              bool* same, rdb::IODebugContext*) {
   if (second.empty()) return OnPath(second, [] { return rdb::IOStatus::OK(); });
   return OnPath(first, [&] {
-    const Result<NameEntry> a = files().names().Lookup(first);
+    const Result<PathInfo> a = mount_->Look(first);
     if (!a.ok()) return ToPathStatus(a.status());
-    const Result<NameEntry> b = files().names().Lookup(second);
+    const Result<PathInfo> b = mount_->Look(second);
     if (!b.ok()) return ToPathStatus(b.status());
-    *same = a->id() == b->id();
+    *same = a->id != kNoFile && a->id == b->id;
     return rdb::IOStatus::OK();
   });
-}
-
-Status FurrowFileSystem::EnsureFile(const std::string& path) {
-  const Result<NameEntry> entry = files().names().Lookup(path);
-  if (entry.ok()) {
-    return entry->file ? Status::Ok() : Status::InvalidArgument("'" + path + "' is a directory, not a lock file");
-  }
-  if (entry.status().code() != StatusCode::kNotFound) return entry.status();
-  FURROW_ASSIGN_OR_RETURN(OpenedWriter created, files().Create(path, KindOfName(path)));
-  return created.writer->Close();
 }
 
 rdb::IOStatus FurrowFileSystem::LockFile(const std::string& path, const rdb::IOOptions&, rdb::FileLock** lock,
                                          rdb::IODebugContext*) {
   *lock = nullptr;
-  return OnPath(path, [&] {
-    Result<std::unique_ptr<FurrowFileLock>> taken = FurrowFileLock::Take(volume_, path);
-    if (!taken.ok()) return ToPathStatus(taken.status());
-    const Status made = EnsureFile(path);
+  return Change(path, [&](const std::shared_ptr<Volume>& volume) -> Status {
+    FURROW_ASSIGN_OR_RETURN(std::unique_ptr<FurrowFileLock> taken, FurrowFileLock::Take(volume, path));
+    const Status made = EnsureFile(&volume->files(), path);
     if (!made.ok()) {
-      (*taken)->Release().IgnoreError();  // the first error is the one to tell
-      return ToPathStatus(made);
+      taken->Release().IgnoreError();  // the first error is the one to tell
+      return made;
     }
-    *lock = taken->release();  // comes back through UnlockFile
-    return rdb::IOStatus::OK();
+    *lock = taken.release();  // comes back through UnlockFile
+    return Status::Ok();
   });
 }
 

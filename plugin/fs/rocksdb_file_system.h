@@ -1,33 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FurrowFileSystem: a mount as RocksDB's FileSystem. Derived from FileSystem, not from its wrapper, so that no call can
-// reach the host's file system by accident. Owned by RocksDB's Env (shared_ptr); several objects may share a mount. Any
-// thread. Answers as PosixFileSystem does wherever a caller can tell; where it refuses, it says NotSupported.
+// FurrowFileSystem: a mount point as RocksDB's FileSystem. Derived from FileSystem, not from its wrapper, so that no
+// call can reach the host's file system by accident. Owned by RocksDB's Env (shared_ptr); several objects may share a
+// mount. Any thread. Answers as PosixFileSystem does wherever a caller can tell; where it refuses, it says
+// NotSupported.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "plugin/fs/mount_point.h"
 #include "plugin/fs/rocksdb_compat.h"
-#include "plugin/fs/volume.h"
 
 namespace furrow {
 
 class FurrowFileSystem final : public CompatFileSystem {
  public:
   // `uri` is what options files and GetId show.
-  FurrowFileSystem(std::string uri, std::shared_ptr<Volume> volume);
+  FurrowFileSystem(std::string uri, std::shared_ptr<MountPoint> mount);
   ~FurrowFileSystem() override;
 
-  // Mounts `uri`. Blocks (replay). Errors as Volume::Mount.
+  // Opens `uri`, as MountPoint::Open.
   static Result<std::unique_ptr<FurrowFileSystem>> Open(const std::string& uri, const MountOptions& options);
 
   static const char* kClassName() { return "FurrowFileSystem"; }
   const char* Name() const override { return kClassName(); }
   const char* NickName() const override { return "furrow"; }
   std::string GetId() const override { return uri_; }
-  Volume& volume() const { return *volume_; }
+  MountPoint& mount() const { return *mount_; }
 
   // --- files ---
   rdb::IOStatus NewSequentialFile(const std::string& path, const rdb::FileOptions&,
@@ -57,7 +60,8 @@ class FurrowFileSystem final : public CompatFileSystem {
   rdb::IOStatus GetChildrenFileAttributes(const std::string& path, const rdb::IOOptions&,
                                           std::vector<rdb::FileAttributes>*, rdb::IODebugContext*) override;
   rdb::IOStatus CreateDir(const std::string& path, const rdb::IOOptions&, rdb::IODebugContext*) override;
-  // Makes missing parents, too: a fresh device has none of the host's directories.
+  // Makes missing parents, too: a fresh device has none of the host's directories. No change, and so for every mount,
+  // if it is there.
   rdb::IOStatus CreateDirIfMissing(const std::string& path, const rdb::IOOptions&, rdb::IODebugContext*) override;
   rdb::IOStatus DeleteDir(const std::string& path, const rdb::IOOptions&, rdb::IODebugContext*) override;
   rdb::IOStatus IsDirectory(const std::string& path, const rdb::IOOptions&, bool*, rdb::IODebugContext*) override;
@@ -82,7 +86,7 @@ class FurrowFileSystem final : public CompatFileSystem {
   rdb::IOStatus NumFileLinks(const std::string& path, const rdb::IOOptions&, uint64_t*, rdb::IODebugContext*) override;
   rdb::IOStatus AreFilesSame(const std::string& first, const std::string& second, const rdb::IOOptions&, bool*,
                              rdb::IODebugContext*) override;
-  // Never blocks; IOError when this process holds the lock already (other processes cannot mount at all).
+  // IOError when this process holds the lock already, or another process has the device mounted read-write (named).
   rdb::IOStatus LockFile(const std::string& path, const rdb::IOOptions&, rdb::FileLock**,
                          rdb::IODebugContext*) override;
   // With the last lock of the mount, everything pending becomes durable.
@@ -97,13 +101,19 @@ class FurrowFileSystem final : public CompatFileSystem {
   rdb::IOStatus AbortIO(std::vector<void*>&) override { return rdb::IOStatus::OK(); }
 
  private:
-  FileStore& files() const { return volume_->files(); }
-  rdb::IOStatus Adopt(Result<OpenedWriter> opened, const rdb::FileOptions&, std::unique_ptr<rdb::FSWritableFile>*);
-  // OK with the file there, created empty if it was missing.
-  Status EnsureFile(const std::string& path);
+  using Body = std::function<Status(const std::shared_ptr<Volume>&)>;
+  using Fallback = std::function<std::optional<Status>()>;
+  // A change of `path`, on the read-write Volume; where the mount is read-only, what `on_read_only` says (null or
+  // nothing: it is refused).
+  rdb::IOStatus Change(const std::string& path, const Body& body, const Fallback& on_read_only = nullptr);
+  // NotFound: what is missing is missing on a read-only mount, too.
+  std::optional<Status> IfMissing(const std::string& path);
+  rdb::IOStatus OpenForWrite(const std::string& path, bool append, const rdb::FileOptions&,
+                             std::unique_ptr<rdb::FSWritableFile>*);
+  rdb::IOStatus MakeDirectory(const std::string& path, bool parents);
 
   const std::string uri_;
-  const std::shared_ptr<Volume> volume_;
+  const std::shared_ptr<MountPoint> mount_;
 };
 
 }  // namespace furrow

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "plugin/file/file_reader.h"
 #include "plugin/fs/rocksdb_status.h"
 #include "plugin/fs/rocksdb_unique_id.h"
 
@@ -19,12 +18,8 @@ rdb::IOStatus NeedsBuffer() {
 
 }  // namespace
 
-FurrowRandomAccessFile::FurrowRandomAccessFile(std::shared_ptr<Volume> volume, FileHandle handle,
-                                               const rdb::FileOptions& options)
-    : volume_(std::move(volume)),
-      handle_(std::move(handle)),
-      direct_(options.use_direct_reads),
-      alignment_(volume_->engine().block_size()) {}
+FurrowRandomAccessFile::FurrowRandomAccessFile(std::unique_ptr<OpenedFile> file, const rdb::FileOptions& options)
+    : file_(std::move(file)), direct_(options.use_direct_reads), alignment_(file_->block_size()) {}
 
 rdb::IOStatus FurrowRandomAccessFile::Read(uint64_t offset, size_t n, const rdb::IOOptions&, rdb::Slice* result,
                                            char* scratch, rdb::IODebugContext*) const {
@@ -32,7 +27,7 @@ rdb::IOStatus FurrowRandomAccessFile::Read(uint64_t offset, size_t n, const rdb:
   if (n == 0) return rdb::IOStatus::OK();
   if (scratch == nullptr) return NeedsBuffer();
   return Guarded([&] {
-    const Result<size_t> got = ReadFile(volume_->engine(), handle_.file(), FileOffset(offset), n, scratch);
+    const Result<size_t> got = file_->Read(FileOffset(offset), n, scratch);
     if (got.ok()) *result = rdb::Slice(scratch, *got);
     return ToIOStatus(got.status());
   });
@@ -48,7 +43,7 @@ rdb::IOStatus FurrowRandomAccessFile::MultiRead(rdb::FSReadRequest* requests, si
       reads[i].length = requests[i].len;
       reads[i].destination = requests[i].scratch;
     }
-    ReadMany(volume_->engine(), handle_.file(), reads);
+    file_->ReadEach(reads);
     for (size_t i = 0; i < count; ++i) {
       requests[i].status = ToIOStatus(reads[i].status);
       requests[i].result = rdb::Slice(requests[i].scratch, reads[i].status.ok() ? reads[i].got : 0);
@@ -58,9 +53,9 @@ rdb::IOStatus FurrowRandomAccessFile::MultiRead(rdb::FSReadRequest* requests, si
 }
 
 size_t FurrowRandomAccessFile::GetUniqueId(char* id, size_t max_size) const {
-  return WriteUniqueId(*volume_, handle_.file()->id, id, max_size);
+  return WriteUniqueId(file_->fs_uuid(), file_->id(), id, max_size);
 }
 
-uint64_t FurrowRandomAccessFile::CurrentSize() const { return handle_.file()->size.load(std::memory_order_acquire); }
+uint64_t FurrowRandomAccessFile::CurrentSize() const { return file_->size(); }
 
 }  // namespace furrow

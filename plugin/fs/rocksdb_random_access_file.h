@@ -6,14 +6,14 @@
 
 #include <memory>
 
+#include "plugin/fs/opened_file.h"
 #include "plugin/fs/rocksdb_compat.h"
-#include "plugin/fs/volume.h"
 
 namespace furrow {
 
 class FurrowRandomAccessFile final : public CompatRandomAccessFile {
  public:
-  FurrowRandomAccessFile(std::shared_ptr<Volume> volume, FileHandle handle, const rdb::FileOptions& options);
+  FurrowRandomAccessFile(std::unique_ptr<OpenedFile> file, const rdb::FileOptions& options);
 
   // NotSupported without `scratch`, which only callers that insist on mmap leave out.
   rdb::IOStatus Read(uint64_t offset, size_t n, const rdb::IOOptions&, rdb::Slice* result, char* scratch,
@@ -34,8 +34,7 @@ class FurrowRandomAccessFile final : public CompatRandomAccessFile {
   uint64_t CurrentSize() const override;
 
  private:
-  const std::shared_ptr<Volume> volume_;  // outlives handle_
-  const FileHandle handle_;
+  const std::unique_ptr<OpenedFile> file_;
   const bool direct_;
   const size_t alignment_;  // bytes
 };

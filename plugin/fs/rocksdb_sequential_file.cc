@@ -4,17 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugin/file/file_reader.h"
 #include "plugin/fs/rocksdb_status.h"
 
 namespace furrow {
 
-FurrowSequentialFile::FurrowSequentialFile(std::shared_ptr<Volume> volume, FileHandle handle,
-                                           const rdb::FileOptions& options)
-    : volume_(std::move(volume)),
-      handle_(std::move(handle)),
-      direct_(options.use_direct_reads),
-      alignment_(volume_->engine().block_size()) {}
+FurrowSequentialFile::FurrowSequentialFile(std::unique_ptr<OpenedFile> file, const rdb::FileOptions& options)
+    : file_(std::move(file)), direct_(options.use_direct_reads), alignment_(file_->block_size()) {}
 
 rdb::IOStatus FurrowSequentialFile::Read(size_t n, const rdb::IOOptions& options, rdb::Slice* result, char* scratch,
                                          rdb::IODebugContext* dbg) {
@@ -24,7 +19,7 @@ rdb::IOStatus FurrowSequentialFile::Read(size_t n, const rdb::IOOptions& options
 }
 
 rdb::IOStatus FurrowSequentialFile::Skip(uint64_t n) {
-  const uint64_t size = handle_.file()->size.load(std::memory_order_acquire);
+  const uint64_t size = file_->size();
   if (position_ < size) position_ += std::min(n, size - position_);
   return rdb::IOStatus::OK();
 }
@@ -33,7 +28,7 @@ rdb::IOStatus FurrowSequentialFile::PositionedRead(uint64_t offset, size_t n, co
                                                    char* scratch, rdb::IODebugContext*) {
   *result = rdb::Slice(scratch, 0);
   return Guarded([&] {
-    const Result<size_t> got = ReadFile(volume_->engine(), handle_.file(), FileOffset(offset), n, scratch);
+    const Result<size_t> got = file_->Read(FileOffset(offset), n, scratch);
     if (got.ok()) *result = rdb::Slice(scratch, *got);
     return ToIOStatus(got.status());
   });

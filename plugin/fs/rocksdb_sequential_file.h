@@ -7,14 +7,14 @@
 
 #include <memory>
 
+#include "plugin/fs/opened_file.h"
 #include "plugin/fs/rocksdb_compat.h"
-#include "plugin/fs/volume.h"
 
 namespace furrow {
 
 class FurrowSequentialFile final : public rdb::FSSequentialFile {
  public:
-  FurrowSequentialFile(std::shared_ptr<Volume> volume, FileHandle handle, const rdb::FileOptions& options);
+  FurrowSequentialFile(std::unique_ptr<OpenedFile> file, const rdb::FileOptions& options);
 
   rdb::IOStatus Read(size_t n, const rdb::IOOptions&, rdb::Slice* result, char* scratch, rdb::IODebugContext*) override;
   // Stops at the end of the file.
@@ -27,8 +27,7 @@ class FurrowSequentialFile final : public rdb::FSSequentialFile {
   size_t GetRequiredBufferAlignment() const override { return alignment_; }
 
  private:
-  const std::shared_ptr<Volume> volume_;  // outlives handle_
-  const FileHandle handle_;
+  const std::unique_ptr<OpenedFile> file_;
   const bool direct_;
   const size_t alignment_;  // bytes
   uint64_t position_ = 0;   // bytes from the start of the file

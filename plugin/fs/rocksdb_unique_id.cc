@@ -8,11 +8,10 @@
 
 namespace furrow {
 
-size_t WriteUniqueId(const Volume& volume, FileId file, char* id, size_t max_size) {
-  const Uuid& uuid = volume.engine().fs_uuid;
+size_t WriteUniqueId(const Uuid& fs_uuid, FileId file, char* id, size_t max_size) {
   std::string out;
-  PutVarint(&out, DecodeFixed64(reinterpret_cast<const char*>(uuid.data())));
-  PutVarint(&out, DecodeFixed64(reinterpret_cast<const char*>(uuid.data()) + 8));
+  PutVarint(&out, DecodeFixed64(reinterpret_cast<const char*>(fs_uuid.data())));
+  PutVarint(&out, DecodeFixed64(reinterpret_cast<const char*>(fs_uuid.data()) + 8));
   PutVarint(&out, file.value());
   if (out.size() > max_size) return 0;
   std::memcpy(id, out.data(), out.size());

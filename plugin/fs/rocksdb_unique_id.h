@@ -6,12 +6,12 @@
 
 #include <cstddef>
 
-#include "plugin/fs/volume.h"
+#include "plugin/zone/zone_header.h"
 #include "util/ids.h"
 
 namespace furrow {
 
 // Bytes written to `id`, or 0 when max_size is too small.
-size_t WriteUniqueId(const Volume& volume, FileId file, char* id, size_t max_size);
+size_t WriteUniqueId(const Uuid& fs_uuid, FileId file, char* id, size_t max_size);
 
 }  // namespace furrow

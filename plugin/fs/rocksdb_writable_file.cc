@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "util/crc32c.h"
 #include "plugin/fs/rocksdb_status.h"
 #include "plugin/fs/rocksdb_unique_id.h"
 #include "util/coding.h"
+#include "util/crc32c.h"
 
 namespace furrow {
 namespace {
@@ -120,7 +120,7 @@ void FurrowWritableFile::SetPreallocationBlockSize(size_t size) {
 }
 
 size_t FurrowWritableFile::GetUniqueId(char* id, size_t max_size) const {
-  return WriteUniqueId(*volume_, opened_.handle.file()->id, id, max_size);
+  return WriteUniqueId(volume_->engine().fs_uuid, opened_.handle.file()->id, id, max_size);
 }
 
 }  // namespace furrow

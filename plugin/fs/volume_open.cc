@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Volume: from a URI to a mount, and mkfs.
-#include <sys/stat.h>
-
 #include <filesystem>
 #include <utility>
 
@@ -14,15 +12,6 @@
 
 namespace furrow {
 namespace {
-
-// Equal for two spellings of one device.
-std::string RegistryKey(const DeviceUri& uri) {
-  struct stat st {};
-  if (uri.kind != DeviceKind::kMemory && uri.kind != DeviceKind::kUuid && ::stat(uri.target.c_str(), &st) == 0) {
-    return "host:" + std::to_string(st.st_dev) + ":" + std::to_string(st.st_ino) + ":" + std::to_string(st.st_rdev);
-  }
-  return uri.ToString();
-}
 
 Uuid NewUuid() {
   const RandomBits bits = SystemRandom();
@@ -67,7 +56,7 @@ Result<std::shared_ptr<Volume>> Volume::Mount(const std::string& uri, const Moun
   FURROW_ASSIGN_OR_RETURN(const DeviceUri parsed, DeviceUri::Parse(uri));
   FURROW_ASSIGN_OR_RETURN(const MountOptions merged, ParseMountOptions(parsed.options, options));
   const bool read_only = merged.mode == MountMode::kReadOnly;
-  const std::string key = RegistryKey(parsed) + (read_only ? ":ro" : "");
+  const std::string key = MountRegistry::KeyOf(parsed) + (read_only ? ":ro" : "");
   return MountRegistry::Instance().FindOrMount(key, [&]() -> Result<std::shared_ptr<Volume>> {
     FURROW_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> device,
                             OpenDevice(parsed, read_only ? OpenMode::kReadOnly : OpenMode::kReadWrite));

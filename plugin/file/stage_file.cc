@@ -98,6 +98,11 @@ bool StageFile::Locked() const {
   return fcntl(fd_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
+bool StageFile::LockedByWriter() const {
+  struct flock lock = WholeFile(F_RDLCK);
+  return fcntl(fd_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 Result<StageHeader> StageFile::ReadHeader() const {
   std::string bytes(kStageHeaderBytes, '\0');
   FURROW_RETURN_IF_ERROR(Read(0, bytes.size(), bytes.data()));

@@ -34,6 +34,8 @@ class StageFile {
   Status Lock();
   // Somebody else has the lock.
   bool Locked() const;
+  // The writer of the stage has it: not who replays it, who resets zones without telling on this page.
+  bool LockedByWriter() const;
   // Whole, and the file as long as it says. Corruption, NotSupported (version), IoError.
   Result<StageHeader> ReadHeader() const;
   // Exactly n bytes. Corruption: the file ends before; IoError.

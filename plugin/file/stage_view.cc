@@ -201,6 +201,6 @@ Generation StageView::generation(ZoneId zone) const {
   return Generation(generations[zone.value()].load(std::memory_order_acquire));
 }
 
-bool StageView::writer_lives() const { return parts_->file.Locked(); }
+bool StageView::writer_lives() const { return parts_->file.LockedByWriter(); }
 
 }  // namespace furrow

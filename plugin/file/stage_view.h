@@ -59,7 +59,7 @@ class StageView {
   Sequence durable() const;
   bool closed() const;
   Generation generation(ZoneId zone) const;
-  // The writer holds the lock of the file.
+  // The writer holds the lock of the file. (Not: somebody replays it.)
   bool writer_lives() const;
 
  private:

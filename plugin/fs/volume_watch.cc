@@ -108,7 +108,7 @@ Result<uint64_t> VolumeWatch::FingerprintOf(ZonedDevice* device, Look* look) con
 bool VolumeWatch::Changed(Look* look) const {
   if (look->had_writer) {
     const StageView* const page = LivePage(*look->volume);
-    return page == nullptr || page->changes() != look->changes;
+    return page == nullptr || page->changes() != look->changes || page->durable() != look->durable;
   }
   // Nobody tells. What is written moves a write pointer, whoever does it.
   const int64_t interval =
@@ -159,6 +159,8 @@ Result<std::shared_ptr<VolumeWatch::Look>> VolumeWatch::MakeOnce(const std::shar
   FURROW_ASSIGN_OR_RETURN(look->device, FingerprintOf(device.get(), look.get()));
   const StageView* const old_page = before ? before->volume->engine().writer_page : nullptr;
   const uint64_t old_changes = old_page ? old_page->changes() : 0;
+  const Sequence old_durable = old_page ? old_page->durable() : Sequence(0);
+  const Sequence appended = old_page ? old_page->appended() : Sequence(0);
 
   const auto logger = std::make_shared<HeldLogger>(logger_);
   const Result<std::shared_ptr<Volume>> made = Volume::MountDevice(std::move(device), options_, logger.get(), clock_);
@@ -182,6 +184,10 @@ Result<std::shared_ptr<VolumeWatch::Look>> VolumeWatch::MakeOnce(const std::shar
   // A page that is new to us may have told of something while the journal was read: then one more look will be made.
   const bool same = page && old_page && page->header().identity.token == old_page->header().identity.token;
   look->changes = same ? old_changes : UINT64_MAX;
+  look->durable = old_durable;
+  // Records became durable, and left the stage, behind the back of the journal's replay.
+  const bool missed = same && page->durable() != old_durable && (*made)->engine().log->last_appended() < appended;
+  if (missed && attempt < kAttempts) return std::shared_ptr<Look>();
   if (!before && quiet) logger->Tell();
   // Its logger goes with the Volume, whoever holds that last.
   look->volume = std::shared_ptr<Volume>(made->get(), [volume = *made, logger](Volume*) mutable { volume.reset(); });

@@ -4,14 +4,17 @@
 #include "tools/command_table.h"
 #include "tools/reading.h"
 #include "tools/report_usage.h"
+#include "tools/snapshot_source.h"
 
 namespace furrow::tools {
 namespace {
 
 Status RunDf(const Invocation& invocation, Console* console) {
-  FURROW_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> volume, MountForReading(invocation.uri));
-  const UsageSnapshot usage = volume->Usage();
-  *console->out << (WantsJson(invocation) ? JsonText(DfJson(usage)) : DfText(usage, StyleOf(invocation, *console)));
+  FURROW_ASSIGN_OR_RETURN(const std::unique_ptr<SnapshotSource> source, SnapshotSource::Open(invocation, console));
+  FURROW_ASSIGN_OR_RETURN(const UsageSnapshot usage, source->Usage());
+  const std::string from = source->NameForReport();
+  *console->out << (WantsJson(invocation) ? JsonText(WithSource(DfJson(usage), from))
+                                          : DfText(usage, StyleOf(invocation, *console)));
   return Status::Ok();
 }
 

@@ -4,16 +4,19 @@
 #include "tools/command_table.h"
 #include "tools/reading.h"
 #include "tools/report_map.h"
+#include "tools/snapshot_source.h"
 
 namespace furrow::tools {
 namespace {
 
 Status RunMap(const Invocation& invocation, Console* console) {
-  FURROW_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> volume, MountForReading(invocation.uri));
-  const std::vector<ZoneUsage> zones = volume->Zones(/*with_files=*/false);
+  FURROW_ASSIGN_OR_RETURN(const std::unique_ptr<SnapshotSource> source, SnapshotSource::Open(invocation, console));
+  FURROW_ASSIGN_OR_RETURN(const std::vector<ZoneUsage> zones, source->Zones(/*with_files=*/false));
   const auto per_cell = static_cast<uint32_t>(invocation.Number("zones-per-cell"));
-  *console->out << (WantsJson(invocation) ? JsonText(MapJson(volume->name(), zones, per_cell))
-                                          : MapText(volume->name(), zones, per_cell, StyleOf(invocation, *console)));
+  const std::string from = source->NameForReport();
+  const std::string& device = source->device();
+  *console->out << (WantsJson(invocation) ? JsonText(WithSource(MapJson(device, zones, per_cell), from))
+                                          : MapText(device, zones, per_cell, StyleOf(invocation, *console)));
   return Status::Ok();
 }
 

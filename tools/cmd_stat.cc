@@ -4,15 +4,17 @@
 #include "tools/command_table.h"
 #include "tools/reading.h"
 #include "tools/report_files.h"
+#include "tools/snapshot_source.h"
 
 namespace furrow::tools {
 namespace {
 
 Status RunStat(const Invocation& invocation, Console* console) {
-  FURROW_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> volume, MountForReading(invocation.uri));
+  FURROW_ASSIGN_OR_RETURN(const std::unique_ptr<SnapshotSource> source, SnapshotSource::Open(invocation, console));
   const std::string path = AbsolutePath(invocation.arguments[0]);
-  FURROW_ASSIGN_OR_RETURN(const FileInfo info, volume->Stat(path, /*with_extents=*/true));
-  *console->out << (WantsJson(invocation) ? JsonText(StatJson(volume->name(), info))
+  FURROW_ASSIGN_OR_RETURN(const FileInfo info, source->Stat(path, /*with_extents=*/true));
+  const std::string from = source->NameForReport();
+  *console->out << (WantsJson(invocation) ? JsonText(WithSource(StatJson(source->device(), info), from))
                                           : StatText(info, StyleOf(invocation, *console)));
   return Status::Ok();
 }

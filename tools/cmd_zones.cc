@@ -5,6 +5,7 @@
 #include "tools/command_table.h"
 #include "tools/reading.h"
 #include "tools/report_zones.h"
+#include "tools/snapshot_source.h"
 
 namespace furrow::tools {
 namespace {
@@ -12,8 +13,9 @@ namespace {
 Status RunZones(const Invocation& invocation, Console* console) {
   const bool json = WantsJson(invocation);
   const bool with_files = json || invocation.Bool("files");
-  FURROW_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> volume, MountForReading(invocation.uri));
-  std::vector<ZoneUsage> zones = volume->Zones(with_files);
+  FURROW_ASSIGN_OR_RETURN(const std::unique_ptr<SnapshotSource> source, SnapshotSource::Open(invocation, console));
+  FURROW_ASSIGN_OR_RETURN(std::vector<ZoneUsage> zones, source->Zones(with_files));
+  const std::string from = source->NameForReport();
   const std::string role = invocation.Text("role");
   const std::string condition = invocation.Text("condition");
   zones.erase(std::remove_if(zones.begin(), zones.end(),
@@ -23,7 +25,7 @@ Status RunZones(const Invocation& invocation, Console* console) {
                              }),
               zones.end());
   if (json) {
-    *console->out << JsonText(ZonesJson(volume->name(), zones));
+    *console->out << JsonText(WithSource(ZonesJson(source->device(), zones), from));
   } else {
     const ZonesTextOptions options{invocation.Bool("all"), with_files};
     *console->out << ZonesText(zones, options, StyleOf(invocation, *console));

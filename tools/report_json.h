@@ -14,6 +14,8 @@ using Json = nlohmann::ordered_json;
 
 // {"schema": "furrow.df", "schema_version": 1}.
 Json NewReport(const std::string& schema, int version = 1);
+// The report with `source` behind schema_version: "live" (asked of the mount) or "device" (read from it).
+Json WithSource(const Json& report, const std::string& source);
 // Indented, with a line end. Bytes that are not UTF-8 become U+FFFD: any file name gives valid JSON.
 std::string JsonText(const Json& report);
 

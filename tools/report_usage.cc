@@ -99,6 +99,11 @@ std::string LargestOverhead(const UsageSnapshot& u) {
   return std::max_element(std::begin(terms), std::end(terms))->second;
 }
 
+std::string StateText(const UsageSnapshot& u) {
+  if (u.clean) return "clean";
+  return u.mounted_read_only ? "mounted, or cut off (the next mount recovers)" : "mounted";  // its mount says so
+}
+
 }  // namespace
 
 std::string Advice(const UsageSnapshot& u) {
@@ -180,8 +185,7 @@ std::string InfoText(const UsageSnapshot& u, const TextStyle& style) {
   table.AddRow({"format", fmt::format("version {}, feature flags {:#x} compat, {:#x} ro-compat, {:#x} incompat",
                                       u.format_version, u.compat_flags, u.ro_compat_flags, u.incompat_flags)});
   table.AddRow({"created", FormatTime(u.created_seconds)});
-  table.AddRow({"state", std::string(u.clean ? "clean" : "mounted, or cut off (the next mount recovers)") + ", " +
-                             Plural(u.mount_epoch, "read-write mount") + " so far"});
+  table.AddRow({"state", StateText(u) + ", " + Plural(u.mount_epoch, "read-write mount") + " so far"});
   table.AddRow({"zones", Plural(u.zone_count, "zone") + " of " + FormatBytes(u.zone_size)});
   table.AddRow({"capacity", FormatBytes(u.zone_capacity) + " a zone, " + FormatBytes(u.capacity_bytes) + " in all"});
   table.AddRow({"reserve", FormatBytes(u.reserve_bytes)});

@@ -27,6 +27,18 @@ TEST(JsonTest, DfKeepsEachByte) {
   EXPECT_TRUE(j["sync_frames"].is_number_unsigned());
 }
 
+TEST(JsonTest, SourceStandsAtTheTop) {
+  const Json plain = DfJson(MadeUpUsage());
+  const Json with = WithSource(plain, "live");
+  EXPECT_EQ(with.size(), plain.size() + 1);
+  auto key = with.begin();
+  EXPECT_EQ(key.key(), "schema");
+  EXPECT_EQ((++key).key(), "schema_version");
+  EXPECT_EQ((++key).key(), "source");
+  EXPECT_EQ(key.value(), "live");
+  EXPECT_EQ(with["advice"], plain["advice"]);
+}
+
 TEST(JsonTest, LargeNumbersStayIntegers) {
   UsageSnapshot u;
   u.host_bytes_written = UINT64_MAX;

@@ -16,12 +16,12 @@ namespace {
 std::map<std::string, Json> AllReports() {
   const std::string device = "dir:/var/tmp/zo\xffnes";
   return {
-      {"df", DfJson(MadeUpUsage())},
-      {"info", InfoJson(MadeUpUsage())},
-      {"ls", ListJson(device, "/db", MadeUpFiles())},
-      {"map", MapJson(device, MadeUpZones(), 0)},
-      {"stat", StatJson(device, MadeUpFile())},
-      {"zones", ZonesJson(device, MadeUpZones())},
+      {"df", WithSource(DfJson(MadeUpUsage()), "live")},
+      {"info", WithSource(InfoJson(MadeUpUsage()), "device")},
+      {"ls", WithSource(ListJson(device, "/db", MadeUpFiles()), "device")},
+      {"map", WithSource(MapJson(device, MadeUpZones(), 0), "device")},
+      {"stat", WithSource(StatJson(device, MadeUpFile()), "live")},
+      {"zones", WithSource(ZonesJson(device, MadeUpZones()), "device")},
   };
 }
 

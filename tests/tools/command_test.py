@@ -11,6 +11,8 @@ import os
 import pathlib
 import pty
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -344,6 +346,110 @@ class ReportTest(CommandTest):
         self.assertGreaterEqual(len(text), 2)
         for line in text[1:]:
             self.assertIn("superblock", line)
+
+
+class LiveTest(CommandTest):
+    """Commands beside a process that has the device mounted."""
+
+    def setUp(self):
+        super().setUp()
+        self.mkfs()
+        self.put_files()
+        self.holder = subprocess.Popen([PUT_FILES, "--hold", self.uri], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.end_holder)
+        self.assertEqual(b"mounted\n", self.holder.stdout.readline())
+
+    def end_holder(self):
+        self.holder.stdin.close()
+        self.holder.wait(timeout=60)
+        self.holder.stdout.close()
+
+    def source_of(self, name, *words):
+        report = json.loads(self.expect(0, name, self.uri, *words, "--format=json").stdout)
+        report_schemas.check(report, name, SCHEMAS)
+        return report["source"]
+
+    def test_the_mount_is_asked_and_named(self):
+        who = f"live: answered by process {self.holder.pid} (put_files)\n".encode()
+        for words in [*[[c] for c in READING], ["stat", "/db/000001.sst"], ["ls", "/db", "-l"], ["zones", "--files"]]:
+            with self.subTest(words=words):
+                done = self.expect(0, words[0], self.uri, *words[1:])
+                self.assertEqual(who, done.stderr)
+                self.assertNotEqual(b"", done.stdout)
+                done = self.expect(0, words[0], self.uri, *[w for w in words[1:] if w not in ("-l", "--files")], "--format=json")
+                self.assertEqual(b"", done.stderr)
+                self.assertEqual("live", json.loads(done.stdout)["source"])
+                report_schemas.check(json.loads(done.stdout), words[0], SCHEMAS)
+
+    def test_what_is_not_on_the_device_is_seen(self):
+        stat = json.loads(self.expect(0, "stat", self.uri, "/held/000009.log", "--format=json").stdout)
+        self.assertEqual(12, stat["size_bytes"])
+        self.assertEqual(0, stat["durable_bytes"])
+        df = json.loads(self.expect(0, "df", self.uri, "--format=json").stdout)
+        self.assertEqual(5, df["files"])
+        self.assertEqual(12, df["staged_bytes"])
+        info = json.loads(self.expect(0, "info", self.uri, "--format=json").stdout)
+        self.assertFalse(info["clean"])
+        self.assertEqual(2, info["mount_epoch"])
+        self.assertIn(b"mounted, 2 read-write mounts so far", self.expect(0, "info", self.uri).stdout)
+        self.expect(3, "stat", self.uri, "/held/missing", message="missing")
+        self.expect(3, "ls", self.uri, "/nowhere", message="nowhere")
+
+    def test_files_are_read_from_the_device(self):
+        done = self.expect(0, "cat", self.uri, "/db/000001.sst")
+        self.assertEqual(table_bytes()[:3000000], done.stdout)
+        self.assertNotIn(b"live", done.stderr)
+
+    def test_after_the_mount_the_device_is_read(self):
+        self.assertEqual("live", self.source_of("df"))
+        self.end_holder()
+        for command in READING:
+            self.assertEqual("device", self.source_of(command))
+
+    def test_a_killed_mount_leaves_nothing_in_the_way(self):
+        self.holder.kill()
+        self.holder.wait()
+        self.assertEqual("device", self.source_of("df"))
+        self.put_files()
+
+    def test_a_stopped_mount_is_named_and_the_device_read(self):
+        self.holder.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.holder.send_signal, signal.SIGCONT)
+        done = self.expect(0, "df", self.uri, message=f"process {self.holder.pid} (put_files) did not answer in time")
+        self.assertIn(b"the device is read instead", done.stderr)
+        self.assertNotIn(b"live:", done.stderr)
+        self.assertNotEqual(b"", done.stdout)
+
+    def test_many_ask_at_once(self):
+        asking = [subprocess.Popen([FURROW, "zones", self.uri, "--format=json"], stdout=subprocess.PIPE) for _ in range(8)]
+        for process in asking:
+            out, _ = process.communicate(timeout=120)
+            self.assertEqual(0, process.returncode)
+            self.assertEqual(20, len(json.loads(out)["zones"]))
+
+
+class StrangerTest(CommandTest):
+    @unittest.skipUnless(os.geteuid() == 0, "needs a second user")
+    def test_a_stranger_who_took_the_name_is_not_believed(self):
+        self.mkfs()
+        identity = (self.device / "furrow.geometry").stat()
+        ready, tell = os.pipe()
+        stranger = os.fork()
+        if stranger == 0:
+            os.setuid(65534)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+                listener.bind(f"\0furrow/1/dir:{identity.st_dev}:{identity.st_ino}")
+                listener.listen()
+                os.write(tell, b"x")
+                signal.pause()
+        self.addCleanup(os.waitpid, stranger, 0)
+        self.addCleanup(os.kill, stranger, signal.SIGKILL)
+        os.read(ready, 1)
+        done = self.expect_untouched(0, "df", self.uri, message="it is not asked")
+        self.assertIn(f"process {stranger}".encode(), done.stderr)
+        # Nor can it keep the device from being mounted.
+        done = subprocess.run([PUT_FILES, self.uri], check=True, capture_output=True)
+        self.assertIn(b"without a control socket", done.stderr)
 
 
 if __name__ == "__main__":

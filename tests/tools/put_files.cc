@@ -2,7 +2,8 @@
 //
 // put_files URI: puts some files on a device, for command_test.py: /db/000001.sst (3,000,000 bytes, byte i is i * 31
 // mod 251), /db/000002.log (synced), /db/CURRENT, and one with a name that is no text. put_files --hold URI: mounts it,
-// prints "mounted", and keeps it until standard input ends.
+// writes the first 12 bytes of /held/000009.log without a sync, prints "mounted", and keeps both until standard input
+// ends.
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -30,16 +31,20 @@ Status PutAll(Volume* volume) {
   return Put(volume, "/db/a\n\"b\" \xc3\xbc\xff", "odd", false);
 }
 
+Status Hold(Volume* volume) {
+  FURROW_RETURN_IF_ERROR(volume->files().names().MakeDirectory("/held", /*parents=*/true));
+  FURROW_ASSIGN_OR_RETURN(OpenedWriter log, volume->files().Create("/held/000009.log", FileKind::kWal));
+  FURROW_RETURN_IF_ERROR(log.writer->Append("not yet safe"));
+  std::cout << "mounted" << std::endl;
+  std::string ignored;
+  while (std::getline(std::cin, ignored)) continue;
+  return log.writer->Close();
+}
+
 Status Run(const std::string& uri, bool hold) {
   FURROW_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> volume,
                           Volume::Mount(uri, MountOptions(), StderrLogger(LogLevel::kWarning)));
-  if (hold) {
-    std::cout << "mounted" << std::endl;
-    std::string ignored;
-    while (std::getline(std::cin, ignored)) continue;
-  } else {
-    FURROW_RETURN_IF_ERROR(PutAll(volume.get()));
-  }
+  FURROW_RETURN_IF_ERROR(hold ? Hold(volume.get()) : PutAll(volume.get()));
   return volume->Unmount();
 }
 

@@ -117,8 +117,8 @@ loaded into unmodified RocksDB tools (LD_PRELOAD) or linked by an application;
 the furrow command formats, inspects and pictures a device.
 .
 The systemd units bring what a killed process left in shared memory to its
-device, every minute and at shutdown. Headers, CMake package and pkg-config file
-are included; they need librocksdb-dev.")
+device, every minute and at shutdown. Headers, a CMake package and a pkg-config
+file are included; they need librocksdb-dev.")
 foreach(script postinst prerm postrm triggers)
   list(APPEND CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${FURROW_PACKAGING_DIR}/debian/${script})
 endforeach()

@@ -43,4 +43,7 @@ string(APPEND page ".SH ENVIRONMENT\n.TP\n.B FURROW_URI\nThe URI, where none is 
 
 string(REGEX REPLACE "\\.gz$" "" plain ${OUTPUT})
 file(WRITE ${plain} "${page}")
-file(ARCHIVE_CREATE OUTPUT ${OUTPUT} PATHS ${plain} FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9 MTIME 1970-01-01)
+execute_process(COMMAND gzip -9nf ${plain} RESULT_VARIABLE code)  # -n: no time stamp, the same bytes from the same text
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "gzip -9nf ${plain}: exit code ${code}")
+endif()

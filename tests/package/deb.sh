@@ -30,7 +30,8 @@ cache=${FURROW_ROOT_CACHE:-/var/tmp/furrow-package-roots}
 mirror=${FURROW_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 base_packages=(ca-certificates g++ cmake make pkg-config)
 deb=   # the package
-root=  # the clean root of this run
+base=  # the root that is kept
+root=  # the clean root of this run, made from it
 
 step() { printf '\n### %4d s  %s\n' "$SECONDS" "$*"; }
 
@@ -111,10 +112,9 @@ unmount_all() {
   done
 }
 
-# base_root NAME: makes $cache/NAME; complete, or not there.
+# Makes $base: complete, or not there.
 base_root() {
-  local base=$cache/$1 suite=$2
-  [[ ! -d $base ]] || return 0
+  local suite=$1
   step "no $base yet: debootstrap $suite"
   if ! command -v debootstrap >/dev/null; then
     apt-get update -q >"$SCRATCH/apt.log" 2>&1 && apt-get install -q -y debootstrap >>"$SCRATCH/apt.log" 2>&1 || {
@@ -122,10 +122,9 @@ base_root() {
       die "debootstrap could not be installed"
     }
   fi
-  rm -rf "$base.new"
+  rm -rf --one-file-system "$base.new"
   debootstrap --variant=minbase "$suite" "$base.new" "$mirror" >"$SCRATCH/debootstrap.log" 2>&1 || {
     tail -n 20 "$SCRATCH/debootstrap.log" >&2
-    rm -rf "$base.new"
     die "debootstrap failed"
   }
   echo force-unsafe-io >"$base.new/etc/dpkg/dpkg.cfg.d/unsafe-io"  # a scratch root needs no fsync
@@ -139,28 +138,27 @@ base_root() {
 
 # The base root with a layer above it for this run; a copy where the kernel has no overlay.
 clean_root() {
-  local suite name base
+  local suite
   suite=$(. /etc/os-release && echo "${VERSION_CODENAME:?}")
-  name=$suite-$(dpkg --print-architecture)-$(echo "1 $mirror ${base_packages[*]}" | sha256sum | cut -c 1-8)
+  base=$cache/$suite-$(dpkg --print-architecture)-$(echo "1 $mirror ${base_packages[*]}" | sha256sum | cut -c 1-8)
   mkdir -p "$cache"
   exec 9>"$cache/lock"
   flock 9
-  base_root "$name" "$suite"
-  base=$cache/$name
+  if [[ ! -d $base ]]; then base_root "$suite"; fi
   step "a clean root from $base"
   root=$SCRATCH/root
   mkdir -p "$root" "$SCRATCH/upper" "$SCRATCH/work"
   if ! mount -t overlay -o "lowerdir=$base,upperdir=$SCRATCH/upper,workdir=$SCRATCH/work" overlay "$root" 2>/dev/null; then
     say "no overlay file system here: a copy"
-    rm -rf "$root"
-    cp -a --reflink=auto "$base" "$root"
+    cp -a --reflink=auto "$base/." "$root"
   fi
   mount_system "$root"
 }
 
 end() {
   if [[ -n $root ]]; then unmount_all "$root"; fi
-  if [[ -n ${base:-} ]]; then unmount_all "$base.new"; fi
+  if [[ -n $base ]]; then unmount_all "$base.new"; fi
+  if grep -q " $SCRATCH/" /proc/self/mounts; then die "something is still mounted in $SCRATCH: it is left as it is"; fi
   clean_up
 }
 

@@ -10,6 +10,7 @@ packages=(
   librocksdb-dev rocksdb-tools libzbd-dev libxxhash-dev libzstd-dev liburing-dev liburcu-dev libboost-dev
   libgflags-dev nlohmann-json3-dev libfmt-dev libblkid-dev uuid-dev
   libgtest-dev libgmock-dev libbenchmark-dev python3 python3-jsonschema git
+  dpkg-dev file
 )
 
 missing=()

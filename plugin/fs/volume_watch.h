@@ -46,7 +46,6 @@ class VolumeWatch {
     bool had_writer = false;              // its page is there, and it was alive
     uint64_t changes = 0;                 // on that page
     Sequence durable;                     // on that page: what becomes durable leaves the stage
-    Sequence durable;                     // on that page: what becomes durable leaves the stage
     uint64_t device = 0;                  // FingerprintOf
     std::chrono::nanoseconds made_at{0};  // Clock
     // When the device was asked last, and how long it took.

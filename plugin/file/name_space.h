@@ -73,7 +73,8 @@ class NameSpace {
   };
   // NotFound: missing, or a file.
   Result<std::vector<Listed>> List(std::string_view path) const EXCLUDES(mu_);
-  // All of the tree, parents first, with full paths.
+  // All of the tree, parents first, with full paths. The lock is held for some entries at a time, not while they are
+  // visited: what is renamed meanwhile may be seen twice, or not at all.
   void ForEach(const std::function<void(const std::string& path, const NameEntry&)>& visit) const EXCLUDES(mu_);
 
   // Checkpoint: one object per directory, each encoded under the lock, with none held while emitting.
@@ -87,6 +88,8 @@ class NameSpace {
     DirectoryRef directory;
     std::string name;  // "" for the root
   };
+  // The first entries behind the name `after`, at most kEntriesAtOnce.
+  std::vector<Listed> ListSome(const Directory& directory, const std::string& after) const EXCLUDES(mu_);
   Result<Place> FindPlaceLocked(std::string_view path) const REQUIRES_SHARED(mu_);
   Result<NameEntry> LookupLocked(std::string_view path) const REQUIRES_SHARED(mu_);
   Status RenameLocked(const Place& from, const Place& to) REQUIRES(mu_);

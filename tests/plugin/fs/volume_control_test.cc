@@ -9,7 +9,10 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "plugin/fs/control_client.h"
 #include "plugin/fs/volume.h"
@@ -118,6 +121,20 @@ TEST_F(VolumeControlTest, UnmountEndsConnectionsAndLeases) {
   volume_.reset();
   Mount();  // the name is free again
   EXPECT_TRUE(Connect().ok());
+}
+
+TEST_F(VolumeControlTest, LargeDirectoriesAreSeenWhole) {
+  std::set<std::string> made = {"/big"};
+  ASSERT_TRUE(volume_->files().names().MakeDirectory("/big", false).ok());
+  for (int i = 0; i < 2100; ++i) {  // more than are looked at with the lock held once
+    const std::string path = "/big/" + std::to_string(i);
+    ASSERT_TRUE(volume_->files().names().MakeDirectory(path, false).ok());
+    made.insert(path);
+  }
+  std::multiset<std::string> seen;
+  volume_->files().names().ForEach([&seen](const std::string& path, const NameEntry&) { seen.insert(path); });
+  EXPECT_EQ(seen.size(), made.size());
+  EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()), made);
 }
 
 TEST_F(VolumeControlTest, ReadOnlyMountsServeNobody) {

@@ -96,7 +96,7 @@ Result<SocketPeer> PeerOf(int socket) {
 }
 
 std::string DescribeProcess(pid_t pid) {
-  const std::string number = std::to_string(pid);
+  std::string number = std::to_string(pid);
   const std::string path = "/proc/" + number + "/comm";
   const Result<std::string> name = ReadSmallFile(AT_FDCWD, path, 64, path);
   if (!name.ok() || name->empty()) return number;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/fs/volume_control.h"
 
-#include <errno.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "plugin/fs/volume.h"

@@ -65,9 +65,11 @@ furrow_SOURCES := \
   plugin/fs/control_server.cc \
   plugin/fs/control_session.cc \
   plugin/fs/control_socket.cc \
+  plugin/fs/device_fate.cc \
   plugin/fs/mount_options.cc \
   plugin/fs/mount_point.cc \
   plugin/fs/mount_registry.cc \
+  plugin/fs/mount_stage.cc \
   plugin/fs/opened_file.cc \
   plugin/fs/overlay.cc \
   plugin/fs/rocksdb_api.cc \

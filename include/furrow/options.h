@@ -24,6 +24,13 @@ struct MountOptions {
   uint64_t buffer_bytes = 0;
   // Journal length that starts a checkpoint; 0 = automatic (?checkpoint=16MiB).
   uint64_t checkpoint_bytes = 0;
+  // Unsynced bytes are staged in shared memory that outlives the process (?stage=on|off). Off: each flush writes to the
+  // device.
+  bool stage = true;
+  // Where; a memory file system. "" = /dev/shm (?stage_dir=/run/mydb).
+  std::string stage_directory;
+  // Replays what is whole of the damaged stage of the last mount and forgets the rest, instead of refusing to mount.
+  bool drop_damaged_stage = false;
 };
 
 struct MkfsOptions {

@@ -67,6 +67,7 @@ class FaultDevice final : public ZonedDevice {
   Status PowerLoss() EXCLUDES(mu_);
 
   std::string Identity() const override { return inner_->Identity(); }
+  bool OutlivesProcess() const override { return inner_->OutlivesProcess(); }
   std::vector<std::string> Warnings() const override { return inner_->Warnings(); }
 
  private:

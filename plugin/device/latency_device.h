@@ -40,6 +40,7 @@ class LatencyDevice final : public ZonedDevice {
 
   ZonedDevice* inner() { return inner_.get(); }
   std::string Identity() const override { return inner_->Identity(); }
+  bool OutlivesProcess() const override { return inner_->OutlivesProcess(); }
   std::vector<std::string> Warnings() const override { return inner_->Warnings(); }
 
  private:

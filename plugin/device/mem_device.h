@@ -64,6 +64,7 @@ class MemDevice final : public ZonedDevice {
   static Status CreateNamed(const std::string& name, const DeviceGeometry& geometry, bool force);
 
   std::string Identity() const override;
+  bool OutlivesProcess() const override { return false; }
 
  private:
   Status ReportImpl(ZoneId first, uint32_t count, std::vector<ZoneReport>* out) override;

@@ -60,6 +60,8 @@ class ZonedDevice {
   // Two devices with equal identity are one and the same storage (st_dev + inode of the
   // geometry file, or block device number + serial). Never empty.
   virtual std::string Identity() const = 0;
+  // False: it is this process's own memory, so nothing needs to be kept anywhere for the time after the process.
+  virtual bool OutlivesProcess() const { return true; }
   // What about this device or its host threatens data or speed, each with its fix; for the
   // mount line and `furrow doctor`. Fixed once the device is open.
   virtual std::vector<std::string> Warnings() const { return {}; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "plugin/file/bulk_stage.h"
 #include "plugin/file/bulk_writer.h"
 
 namespace furrow {
@@ -62,6 +63,8 @@ void RecordLocked(const FileEngine& engine, FileNode* file, size_t n, std::vecto
   }
   open->unrecorded.erase(open->unrecorded.begin(), open->unrecorded.begin() + static_cast<ptrdiff_t>(n));
   DropCleanZones(open);
+  // The records are staged or durable; what is left is less than what was staged before, so there is room for it.
+  StageBulkLocked(engine, file, /*create=*/false);
 }
 
 Status FlushDirty(const FileNode& file, const std::vector<DirtyZone>& dirty) {
@@ -154,6 +157,7 @@ void AbandonBulkFile(const FileEngine& engine, const FileRef& file) {
       ExtentMap map(engine.block_size());
       for (const Extent& e : open->unrecorded) map.Put(e, &freed);
       map.Clear(&freed);
+      open->bulk_stage.reset();  // before its zones may be reset
       engine.counters->absorbed_bytes += open->staged;
       SetStaged(engine, open, 0);
       file->open.reset();

@@ -7,6 +7,7 @@
 
 #include "plugin/file/bulk_commit.h"
 #include "plugin/file/bulk_piece.h"
+#include "plugin/file/bulk_stage.h"
 #include "plugin/file/file_reader.h"
 #include "plugin/file/held_tail.h"
 
@@ -25,7 +26,7 @@ class BulkWriter final : public FileWriter {
   Status Append(Bytes data) override;
   Status PositionedAppend(Bytes data, FileOffset at) override;
   Status Truncate(uint64_t size) override;
-  Status Flush() override { return Ready(); }  // whatever was appended is visible already
+  Status Flush() override;
   Status Sync() override;
   Status Close() override;
   void SetLifetime(LifetimeClass lifetime) override;
@@ -55,6 +56,7 @@ class BulkWriter final : public FileWriter {
   void PublishLeaves(const std::vector<SummaryRun>& runs);
   void DropZone();
   void Touch(OpenState* open, ZoneOffset end) const;
+  Status Outlive();
 
   std::vector<Bytes> HeldViews() const;
   void Hold(Bytes data, bool on_device);
@@ -73,6 +75,7 @@ class BulkWriter final : public FileWriter {
   uint64_t size_hint_ = 0;  // bytes
   bool direct_ = false;     // the last block is held back even when it is full
   bool closed_ = false;
+  bool unstaged_ = false;  // bytes that a Flush promised to keep are not in the stage any more
   // While a piece is open, a summary is reserved in the hold's zone.
   ZoneHold hold_;
   BulkPiece piece_;
@@ -114,7 +117,8 @@ Status BulkWriter::Append(Bytes data) {
   FURROW_RETURN_IF_ERROR(Ready());
   if (data.empty()) return Status::Ok();
   FURROW_RETURN_IF_ERROR(LoadTail());
-  return AddAtEnd(data);
+  FURROW_RETURN_IF_ERROR(AddAtEnd(data));
+  return unstaged_ ? Outlive() : Status::Ok();
 }
 
 Status BulkWriter::PositionedAppend(Bytes data, FileOffset at) {
@@ -131,7 +135,8 @@ Status BulkWriter::PositionedAppend(Bytes data, FileOffset at) {
   const uint64_t replaced = std::min<uint64_t>(end - at, data.size());
   ReplaceHeld(data.substr(0, replaced), at);
   data.remove_prefix(replaced);
-  return data.empty() ? Status::Ok() : AddAtEnd(data);
+  if (!data.empty()) FURROW_RETURN_IF_ERROR(AddAtEnd(data));
+  return unstaged_ ? Outlive() : Status::Ok();
 }
 
 // Reads the partial last block of a reopened or truncated file back, so that it can be written again.
@@ -300,6 +305,8 @@ void BulkWriter::Publish(const Outgoing& out, uint64_t n, const OpenZone::Append
       }
     }
     file_->size = std::max(size(), (out.at + n).value());
+    // What is staged must not name places that may be written anew.
+    if (!freed.empty() && !StageBulkLocked(*engine_, file_.get(), /*create=*/false)) unstaged_ = true;
   }
   engine_->SubLive(freed);
 }
@@ -436,7 +443,7 @@ Status BulkWriter::Truncate(uint64_t new_size) {
   if (new_size == size()) return Status::Ok();
   if (new_size < size() - held_.size()) EndPiece();  // a piece's extents stay whole until its summary is written
   CutTo(new_size);
-  return Status::Ok();
+  return unstaged_ ? Outlive() : engine_->log->Settle(Sequence(file_->sequence.load(std::memory_order_acquire)));
 }
 
 // Precondition: no open piece reaches beyond `new_size`.
@@ -459,6 +466,8 @@ void BulkWriter::CutTo(uint64_t new_size) {
     }
     TruncateUnrecorded(open, new_size, static_cast<uint32_t>(block_), &freed);
     file_->size = new_size;
+    // Before the record of the truncate: a crash in between finds what the file had before, or has now.
+    if (!StageBulkLocked(*engine_, file_.get(), /*create=*/false)) unstaged_ = true;
     if (new_size < file_->recorded_size) {
       file_->extents.Truncate(new_size, &freed);
       file_->recorded_size = new_size;
@@ -469,6 +478,29 @@ void BulkWriter::CutTo(uint64_t new_size) {
     MaybeResetOpen(file_.get());
   }
   engine_->SubLive(freed);
+}
+
+// Whatever was appended is visible already, and now outlives the process.
+Status BulkWriter::Flush() {
+  FURROW_RETURN_IF_ERROR(Ready());
+  return Outlive();
+}
+
+// What was written but is not in the journal goes to the stage, or, where there is none, to the journal.
+Status BulkWriter::Outlive() {
+  {
+    WriterLock lock(file_->mu);
+    unstaged_ = !StageBulkLocked(*engine_, file_.get(), /*create=*/true);
+  }
+  if (!unstaged_) return engine_->log->Settle(Sequence(file_->sequence.load(std::memory_order_acquire)));
+  if (!closed_) {
+    FURROW_RETURN_IF_ERROR(WriteTail());
+    EndPiece();
+  }
+  FURROW_RETURN_IF_ERROR(CommitBulk(*engine_, file_));
+  FURROW_RETURN_IF_ERROR(engine_->log->Sync(Sequence(file_->sequence.load(std::memory_order_acquire))));
+  unstaged_ = false;
+  return Status::Ok();
 }
 
 Status BulkWriter::Sync() {
@@ -486,6 +518,7 @@ Status BulkWriter::Close() {
   closed_ = true;
   if (status.ok()) DropHeld();  // else they stay readable in memory
   DropZone();
+  if (status.ok()) status = Outlive();
   bool unrecorded = false;
   {
     WriterLock lock(file_->mu);

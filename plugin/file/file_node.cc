@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/file/file_node.h"
 
+#include "plugin/file/bulk_stage.h"
 #include "plugin/zone/open_zone.h"
 
 namespace furrow {

@@ -19,6 +19,7 @@
 
 namespace furrow {
 
+class BulkStage;
 class OpenZone;
 class StreamState;
 
@@ -46,6 +47,8 @@ struct OpenState {
   Status failed;
   // Not written yet; hides everything below. Null: none.
   std::unique_ptr<PendingBytes> pending;
+  // Bulk: what of all this is staged. Null: nothing.
+  std::unique_ptr<BulkStage> bulk_stage;
   // Streams and WALs: zone, drain and sync state.
   std::shared_ptr<StreamState> stream;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plugin/file/bulk_writer.h"
+#include "plugin/file/drainer.h"
 #include "plugin/file/small_writer.h"
 #include "plugin/file/state_replay.h"
 #include "plugin/file/stream_state.h"
@@ -34,6 +35,21 @@ void FileHandle::Release() {
   file_.reset();
 }
 
+WriterCount::WriterCount(FileStore* store) : store_(store) { store_->writers_.fetch_add(1); }
+
+WriterCount& WriterCount::operator=(WriterCount&& o) noexcept {
+  if (this != &o) {
+    Release();
+    store_ = std::exchange(o.store_, nullptr);
+  }
+  return *this;
+}
+
+bool WriterCount::Release() {
+  if (!store_) return false;
+  return std::exchange(store_, nullptr)->writers_.fetch_sub(1) == 1;
+}
+
 FileStore::FileStore(const FileEngine* engine)
     : engine_(engine),
       names_(
@@ -47,6 +63,13 @@ FileId FileStore::NewId() { return FileId(next_id_.fetch_add(1)); }
 ReplaySink* FileStore::replay_sink() { return replay_.get(); }
 std::vector<PersistedZone> FileStore::ReplayedZones() const { return replay_->Zones(); }
 Totals FileStore::ReplayedTotals() const { return replay_->totals(); }
+StageRecord FileStore::ReplayedStage() const { return replay_->stage(); }
+FileRef FileStore::ReplayedFile(FileId id) const { return replay_->FindFile(id); }
+
+void FileStore::SetStageRecord(const StageRecord& stage) {
+  MutexLock lock(queue_mu_);
+  stage_ = stage;
+}
 
 Status FileStore::FinishReplay(uint64_t mount_epoch) {
   next_id_ = (mount_epoch << kIdEpochShift) + 2;  // 1 is the root directory, in every epoch
@@ -105,6 +128,7 @@ OpenedWriter FileStore::MakeWriter(FileRef file, std::string_view path) {
     case FileKind::kStream:
     case FileKind::kWal: opened.writer = NewStreamWriter(engine_, file, owner); break;
   }
+  opened.count = WriterCount(this);
   opened.handle = FileHandle(this, std::move(file));
   return opened;
 }
@@ -138,7 +162,21 @@ Status FileStore::TruncateFile(std::string_view path, uint64_t size) {
   FURROW_ASSIGN_OR_RETURN(const NameEntry entry, names_.Lookup(path));
   FURROW_ASSIGN_OR_RETURN(OpenedWriter opened, OpenForAppend(path));
   FURROW_RETURN_IF_ERROR(opened.writer->Truncate(size));
-  return opened.writer->Close();
+  return CloseWriter(&opened);
+}
+
+Status FileStore::CloseWriter(OpenedWriter* opened) {
+  const Status closed = opened->writer->Close();
+  const Status synced = opened->count.Release() ? SyncAll() : Status::Ok();
+  return closed.ok() ? synced : closed;
+}
+
+Status FileStore::SyncAll() {
+  const Status drained = engine_->drainer->DrainAll();
+  const Status settled = SettleQueued();
+  const Status synced = engine_->log->SyncAll();
+  if (!drained.ok()) return drained;
+  return settled.ok() ? synced : settled;
 }
 
 Status FileStore::SyncNames() { return engine_->log->SyncAll(); }
@@ -280,6 +318,12 @@ Status FileStore::EmitObjects(const std::function<Status(const CheckpointObject&
   for (const PersistedZone& zone : engine_->zones->Persisted()) {
     FURROW_RETURN_IF_ERROR(emit(ZoneObject{Sequence(0), zone}));
   }
+  StageRecord stage;
+  {
+    MutexLock lock(queue_mu_);
+    stage = stage_;
+  }
+  if (!stage.path.empty()) FURROW_RETURN_IF_ERROR(emit(StageObject{stage}));
   FURROW_RETURN_IF_ERROR(names_.EmitDirectories(emit));
   FURROW_RETURN_IF_ERROR(EmitFiles(emit));
   return emit(GlobalObject{FileId(next_id_), CurrentTotals()});

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "plugin/file/file_engine.h"
@@ -38,9 +39,25 @@ class FileHandle {
   FileRef file_;
 };
 
+// Counts one open writer of the store until it goes. Move-only.
+class WriterCount {
+ public:
+  WriterCount() = default;
+  explicit WriterCount(FileStore* store);
+  ~WriterCount() { Release(); }
+  WriterCount(WriterCount&& o) noexcept : store_(std::exchange(o.store_, nullptr)) {}
+  WriterCount& operator=(WriterCount&& o) noexcept;
+  // True: it was the last one.
+  bool Release();
+
+ private:
+  FileStore* store_ = nullptr;
+};
+
 // A writer with the handle that keeps its file. The writer goes first.
 struct OpenedWriter {
   FileHandle handle;
+  WriterCount count;
   std::unique_ptr<FileWriter> writer;
 };
 
@@ -63,6 +80,12 @@ class FileStore final : public CheckpointSource {
   Status FinishReplay(uint64_t mount_epoch);
   FileRef FindFile(FileId id) const;  // null: none
   void AccountLiveAtMount() const;
+  // What the journal says of the last mount's stage.
+  StageRecord ReplayedStage() const;
+  // The file as replayed so far, while the replay lasts; null: none.
+  FileRef ReplayedFile(FileId id) const;
+  // What checkpoints say of this mount's stage (an empty path: nothing). Call it before the record is appended.
+  void SetStageRecord(const StageRecord& stage) EXCLUDES(queue_mu_);
   // Totals counted over earlier mounts; the base of CurrentTotals.
   void SetTotalsBase(const Totals& base) { totals_base_ = base; }
   // Background work: recording closed bulk files, freeing deleted ones. Stop does what is left.
@@ -84,6 +107,11 @@ class FileStore final : public CheckpointSource {
   Result<OpenedWriter> Reuse(std::string_view path, std::string_view old_path);
   Result<FileHandle> OpenForRead(std::string_view path);
   Status TruncateFile(std::string_view path, uint64_t size);
+  // Closes the file. When it was the last one open for writing, everything that is staged becomes durable (SyncAll), so
+  // that nothing depends on the stage when nobody writes.
+  Status CloseWriter(OpenedWriter* opened);
+  // All pending bytes, unrecorded extents and records become durable now. First error.
+  Status SyncAll();
   NameSpace& names() { return names_; }
   const NameSpace& names() const { return names_; }
   // Makes all records appended so far durable (directory sync).
@@ -99,6 +127,7 @@ class FileStore final : public CheckpointSource {
 
  private:
   friend class FileHandle;
+  friend class WriterCount;
   void ReleaseHandle(const FileRef& file);
   // Hands a file that has lost its last name or handle to the background. Any lock may be held.
   void FreeLater(const FileRef& file);
@@ -124,6 +153,8 @@ class FileStore final : public CheckpointSource {
   std::vector<FileRef> to_record_ GUARDED_BY(queue_mu_);
   std::vector<FileRef> to_free_ GUARDED_BY(queue_mu_);
   Status record_error_ GUARDED_BY(queue_mu_);  // the first
+  StageRecord stage_ GUARDED_BY(queue_mu_);
+  std::atomic<uint32_t> writers_{0};  // open ones
   std::unique_ptr<TaskThread> recorder_;
 };
 

@@ -96,8 +96,20 @@ void NameSpace::LoseNameLocked(const FileRef& file, Sequence sequence) {
   if (file->links.fetch_sub(1) == 1) drop_(file);
 }
 
+// With a stage this is two loads; without one the journal is waited for, and no lock is held.
+Status NameSpace::Settle() const { return engine_->log->Settle(engine_->log->last_appended()); }
+
 Result<FileRef> NameSpace::CreateFile(std::string_view path, FileKind kind,
                                       const std::function<void(const FileRef&)>& created) {
+  FURROW_ASSIGN_OR_RETURN(FileRef file, CreateInMemory(path, kind, created));
+  const Status settled = Settle();
+  if (settled.ok()) return file;
+  file->handles.fetch_sub(1);
+  return settled;
+}
+
+Result<FileRef> NameSpace::CreateInMemory(std::string_view path, FileKind kind,
+                                          const std::function<void(const FileRef&)>& created) {
   FURROW_RETURN_IF_ERROR(engine_->log->writable());
   WriterLock lock(mu_);
   FURROW_ASSIGN_OR_RETURN(const Place place, FindPlaceLocked(path));
@@ -139,6 +151,11 @@ Result<NameEntry> NameSpace::Lookup(std::string_view path) const {
 }
 
 Status NameSpace::Unlink(std::string_view path) {
+  FURROW_RETURN_IF_ERROR(UnlinkInMemory(path));
+  return Settle();
+}
+
+Status NameSpace::UnlinkInMemory(std::string_view path) {
   FURROW_RETURN_IF_ERROR(engine_->log->writable());
   WriterLock lock(mu_);
   FURROW_ASSIGN_OR_RETURN(const Place place, FindPlaceLocked(path));
@@ -155,6 +172,11 @@ Status NameSpace::Unlink(std::string_view path) {
 }
 
 Status NameSpace::Rename(std::string_view from, std::string_view to) {
+  FURROW_RETURN_IF_ERROR(RenameInMemory(from, to));
+  return Settle();
+}
+
+Status NameSpace::RenameInMemory(std::string_view from, std::string_view to) {
   FURROW_RETURN_IF_ERROR(engine_->log->writable());
   WriterLock lock(mu_);
   FURROW_ASSIGN_OR_RETURN(const Place source, FindPlaceLocked(from));
@@ -209,6 +231,11 @@ Status NameSpace::RenameLocked(const Place& from, const Place& to) {
 }
 
 Status NameSpace::Link(std::string_view from, std::string_view to) {
+  FURROW_RETURN_IF_ERROR(LinkInMemory(from, to));
+  return Settle();
+}
+
+Status NameSpace::LinkInMemory(std::string_view from, std::string_view to) {
   FURROW_RETURN_IF_ERROR(engine_->log->writable());
   WriterLock lock(mu_);
   FURROW_ASSIGN_OR_RETURN(const NameEntry entry, LookupLocked(from));
@@ -239,6 +266,11 @@ Status NameSpace::MakeOneLocked(const DirectoryRef& parent, const std::string& n
 }
 
 Status NameSpace::MakeDirectory(std::string_view path, bool parents) {
+  FURROW_RETURN_IF_ERROR(MakeDirectoryInMemory(path, parents));
+  return Settle();
+}
+
+Status NameSpace::MakeDirectoryInMemory(std::string_view path, bool parents) {
   WriterLock lock(mu_);
   FURROW_ASSIGN_OR_RETURN(const std::vector<std::string> parts, SplitPath(path));
   if (parts.empty()) return parents ? Status::Ok() : Status::AlreadyExists("'/' exists");
@@ -263,6 +295,11 @@ Status NameSpace::MakeDirectory(std::string_view path, bool parents) {
 }
 
 Status NameSpace::RemoveDirectory(std::string_view path) {
+  FURROW_RETURN_IF_ERROR(RemoveDirectoryInMemory(path));
+  return Settle();
+}
+
+Status NameSpace::RemoveDirectoryInMemory(std::string_view path) {
   FURROW_RETURN_IF_ERROR(engine_->log->writable());
   WriterLock lock(mu_);
   FURROW_ASSIGN_OR_RETURN(const Place place, FindPlaceLocked(path));

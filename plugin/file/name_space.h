@@ -88,6 +88,16 @@ class NameSpace {
     DirectoryRef directory;
     std::string name;  // "" for the root
   };
+  // The public calls without the wait for the stage or the journal.
+  Result<FileRef> CreateInMemory(std::string_view path, FileKind kind,
+                                 const std::function<void(const FileRef&)>& created) EXCLUDES(mu_);
+  Status UnlinkInMemory(std::string_view path) EXCLUDES(mu_);
+  Status RenameInMemory(std::string_view from, std::string_view to) EXCLUDES(mu_);
+  Status LinkInMemory(std::string_view from, std::string_view to) EXCLUDES(mu_);
+  Status MakeDirectoryInMemory(std::string_view path, bool parents) EXCLUDES(mu_);
+  Status RemoveDirectoryInMemory(std::string_view path) EXCLUDES(mu_);
+  // Returns when all changes so far outlive the process.
+  Status Settle() const EXCLUDES(mu_);
   // The first entries behind the name `after`, at most kEntriesAtOnce.
   std::vector<Listed> ListSome(const Directory& directory, const std::string& after) const EXCLUDES(mu_);
   Result<Place> FindPlaceLocked(std::string_view path) const REQUIRES_SHARED(mu_);

@@ -58,7 +58,7 @@ class SmallWriter final : public FileWriter {
     return Status::Ok();
   }
 
-  Status Flush() override { return bulk_ ? bulk_->Flush() : Record(); }
+  Status Flush() override { return bulk_ ? bulk_->Flush() : RecordAndSettle(); }
 
   Status Sync() override {
     if (bulk_) {
@@ -73,7 +73,7 @@ class SmallWriter final : public FileWriter {
   Status Close() override {
     if (closed_) return Status::Ok();
     closed_ = true;
-    if (!bulk_) return Record();
+    if (!bulk_) return RecordAndSettle();
     // The old content is what the journal states until the extents are; make that change now.
     FURROW_RETURN_IF_ERROR(bulk_->Sync());
     DropContent();
@@ -99,6 +99,11 @@ class SmallWriter final : public FileWriter {
     file_->Depend(engine_->log->Append(ContentRecord{file_->id, FileKind::kSmall, file_->mtime_seconds, content}));
     dirty_ = false;
     return Status::Ok();
+  }
+
+  Status RecordAndSettle() {
+    FURROW_RETURN_IF_ERROR(Record());
+    return engine_->log->Settle(Sequence(file_->sequence));
   }
 
   Status BecomeBulk() {

@@ -3,6 +3,7 @@
 
 #include <linux/magic.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -24,6 +25,8 @@ constexpr uint64_t kLargestUnwritten = 16 << 20;  // bytes: a stage that was nev
 FoundStage Examine(const std::string& path) {
   FoundStage found;
   found.path = path;
+  struct stat info {};
+  if (lstat(path.c_str(), &info) == 0) found.owner = info.st_uid;
   const Result<StageFile> file = StageFile::Open(path, StageFile::Owner::kAnybody);
   if (!file.ok()) {
     found.status = file.status();

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "plugin/file/stage.h"
 #include "plugin/file/stream_progress.h"
 
 namespace furrow {
@@ -22,6 +23,11 @@ constexpr size_t kProgressFrames = 4096;
 constexpr uint64_t kFrameOverhead = kFrameHeaderBytes + kFrameTrailerBytes;
 
 std::string FileName(const FileNode& node) { return "file " + std::to_string(node.id.value()); }
+
+// As which a file's pending bytes are staged.
+ChunkLabel StageLabel(const FileNode& node) REQUIRES_SHARED(node.mu) {
+  return {.kind = ChunkKind::kStream, .file = node.id, .incarnation = node.incarnation};
+}
 
 // Nothing was written, and it may work later: no reason to give the file up.
 bool Retryable(const Status& status) {
@@ -81,6 +87,35 @@ void StreamState::BeginIncarnation(FileNode* node) {
   node->Depend(sequence);
   incarnation_sequence_ = sequence.value();
   reported_ = FileOffset(size);
+}
+
+Status StreamState::WriteStaged(const FileEngine* engine, const FileRef& file, PlacementOwner owner, Bytes data) {
+  return std::make_shared<StreamState>(engine, file, owner)->WriteStagedHere(data);
+}
+
+Status StreamState::WriteStagedHere(Bytes data) {
+  SectionLock section(this);
+  uint32_t before = 0;
+  FileOffset end;
+  {
+    WriterLock lock(node_->mu);
+    before = node_->incarnation++;
+    reported_ = FileOffset(node_->size.load(std::memory_order_relaxed));
+    end = reported_ + data.size();
+    node_->open = std::make_unique<OpenState>();
+    node_->open->pending = std::make_unique<PendingBytes>(engine_->pool, reported_);
+    node_->open->pending->Append(data);
+    node_->size = end.value();
+  }
+  engine_->counters->host_bytes += data.size();
+  engine_->counters->staged_bytes += static_cast<int64_t>(data.size());
+  FURROW_RETURN_IF_ERROR(WritePending(end, Cause::kDrain, false));
+  FURROW_RETURN_IF_ERROR(FlushZones());
+  hold_.Release();
+  WriterLock lock(node_->mu);
+  RecordStreamProgress(*engine_, node_, reported_, /*closed=*/true, before);
+  node_->open.reset();
+  return Status::Ok();
 }
 
 void StreamState::EnterSection() {
@@ -155,12 +190,13 @@ Status StreamState::Append(Bytes data) {
     if (!node_->open) node_->open = std::make_unique<OpenState>();
     std::unique_ptr<PendingBytes>& pending = node_->open->pending;
     before = FileOffset(node_->size.load(std::memory_order_relaxed));
-    if (!pending) pending = std::make_unique<PendingBytes>(engine_->pool, before);
+    if (!pending) pending = std::make_unique<PendingBytes>(engine_->pool, before, StageLabel(*node_));
     if (pending->empty()) {
       oldest_ = std::max<int64_t>(1, engine_->clock->Now().count());  // 0 means none
       node_->mtime_seconds = engine_->clock->UnixSeconds();
     }
     pending->Append(data);
+    if (pending->unstaged()) unstaged_.store(true, std::memory_order_release);
     after = pending->end();
     node_->size.store(after.value(), std::memory_order_release);
   }
@@ -174,6 +210,11 @@ Status StreamState::Append(Bytes data) {
 }
 
 Status StreamState::Drain() { return Settle(false, false); }
+
+Status StreamState::Flush() {
+  if (!unstaged_.load(std::memory_order_acquire) || !engine_->pool->write_through()) return CheckUsable();
+  return Drain();
+}
 
 Status StreamState::Settle(bool flush, bool record) {
   const std::shared_ptr<StreamState> self = shared_from_this();
@@ -337,9 +378,12 @@ void StreamState::CommitFrame(const WrittenFrame& frame, Cause cause, bool durab
     if (durable) node_->recorded_size = extent.end().value();
     PendingBytes* pending = node_->open->pending.get();
     pending->DropFront(extent.end());
+    unstaged_.store(pending->unstaged(), std::memory_order_release);
     if (!durable && oldest_dirty_ == 0) oldest_dirty_ = oldest_.load();
     if (pending->empty()) oldest_ = 0;
   }
+  // Readers elsewhere find the bytes on the device from now on.
+  if (Stage* const stage = engine_->pool->stage()) stage->NoteChange();
   unreported_bytes_ += frame.device_bytes;
   unreported_frames_++;
   if (!durable) MarkDirty(frame);
@@ -416,6 +460,10 @@ Status StreamState::Close() {
     closing_ = true;
   }
   FURROW_RETURN_IF_ERROR(CheckUsable());
+  if (unstaged_ && engine_->pool->write_through()) {
+    FURROW_RETURN_IF_ERROR(WritePending(FileOffset(node_->size.load(std::memory_order_acquire)), Cause::kDrain, false));
+    hold_.Release();
+  }
   FinishIfClosed();
   if (oldest_unsettled().count() != 0) ListForDrain();
   return Status::Ok();

@@ -33,11 +33,20 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   StreamState(const FileEngine* engine, const FileRef& file, PlacementOwner owner);
   ~StreamState();
 
+  // Writes bytes that a dead process had staged behind the end of `file`, and makes them durable. They get a new
+  // incarnation, which the journal states together with their frames: whoever looks before that finds the file as it
+  // was, and the stage still fits. The file is closed afterwards. Precondition: nothing is pending, and nobody else
+  // writes it.
+  static Status WriteStaged(const FileEngine* engine, const FileRef& file, PlacementOwner owner, Bytes data);
+
   // A memory copy: takes node->mu, no system call, no I/O, unless the pool is overfull and this file has
   // a share in it: then the caller drains it first. W and U are counted.
   Status Append(Bytes data);
   // Writes all that is pending now as frames (not durable), without waiting for appends that come meanwhile.
   Status Drain() EXCLUDES(mu_);
+  // Everything appended before the call outlives the process on return: nothing to do where it is staged; otherwise it
+  // is written as frames (not durable).
+  Status Flush() EXCLUDES(mu_);
   // Everything appended before the call is durable on return, with the file's names: one durable
   // frame write where everything before it is durable already; otherwise frames and a flush. No
   // journal write unless a record that this file depends on is not durable yet.
@@ -107,6 +116,7 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   // `force`: also when there is little to state.
   void RecordProgress(bool force) REQUIRES(section_);
   void RecordProgressLocked(bool closed) REQUIRES(section_, node_->mu);
+  Status WriteStagedHere(Bytes data) EXCLUDES(mu_);
   // States the file as closed if it is, and lets go of the node.
   void FinishIfClosed() REQUIRES(section_);
   void Absorb() REQUIRES(section_);
@@ -126,6 +136,7 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   std::atomic<bool> abandoned_{false};    // written under mu_
   std::atomic<bool> closing_{false};      // the writer is closed; written under node->mu
   std::atomic<bool> listed_{false};       // the drainer knows of this file
+  std::atomic<bool> unstaged_{false};     // some pending bytes are in this process's own memory. Written under node->mu
   std::atomic<int64_t> oldest_{0};        // ns; of the pending bytes; 0 = none. Written under node->mu
   std::atomic<int64_t> oldest_dirty_{0};  // ns; of frames not flushed; 0 = none. Written in the section
   // The record that began this incarnation: durable before a frame of it is written, or frames that were never

@@ -33,11 +33,15 @@ class StreamWriter final : public FileWriter {
 
   Status Truncate(uint64_t size) override {
     FURROW_RETURN_IF_ERROR(CheckOpen("truncate"));
-    return stream_->Truncate(size);
+    FURROW_RETURN_IF_ERROR(stream_->Truncate(size));
+    return engine_->log->Settle(Sequence(file_->sequence.load(std::memory_order_acquire)));
   }
 
-  // Appended bytes are readable at once.
-  Status Flush() override { return CheckOpen("flush"); }
+  // Appended bytes are readable at once, and staged where that can be.
+  Status Flush() override {
+    FURROW_RETURN_IF_ERROR(CheckOpen("flush"));
+    return stream_->Flush();
+  }
 
   Status Sync() override {
     FURROW_RETURN_IF_ERROR(CheckOpen("sync"));

@@ -52,8 +52,15 @@ Result<MountOptions> ParseMountOptions(const std::map<std::string, std::string>&
       const Result<uint64_t> bytes = ParseBytes(value);
       if (!bytes.ok()) return bytes.status().WithContext("mount option " + name);
       (name == "buffer" ? options.buffer_bytes : options.checkpoint_bytes) = *bytes;
+    } else if (name == "stage") {
+      if (value != "on" && value != "off") return BadOption(name, value, "stage=on or stage=off");
+      options.stage = options.stage && value == "on";
+    } else if (name == "stage_dir") {
+      if (!value.starts_with("/")) return BadOption(name, value, "an absolute path, as stage_dir=/run/mydb");
+      if (options.stage_directory.empty()) options.stage_directory = value;
     } else {
-      return Status::InvalidArgument("unknown mount option '" + name + "'; known are mount, buffer, checkpoint");
+      return Status::InvalidArgument("unknown mount option '" + name +
+                                     "'; known are mount, buffer, checkpoint, stage, stage_dir");
     }
   }
   return options;

@@ -44,6 +44,7 @@ Volume::Volume(Private, std::unique_ptr<ZonedDevice> device, const MountOptions&
   engine_.logger = logger_;
   engine_.counters = &counters_;
   engine_.pool = pool_.get();
+  stage_ = std::make_unique<MountStage>(&engine_, options, name_);
   engine_.check_zones = read_only_;
 }
 
@@ -68,6 +69,7 @@ Status Volume::DoMount() {
   FURROW_RETURN_IF_ERROR(ReplayAndLoad());
   std::vector<FileRef> recovered;
   FURROW_RETURN_IF_ERROR(RecoverStreamFiles(&recovered));
+  FURROW_RETURN_IF_ERROR(stage_->ApplyBulk([this](FileId id) { return files_->FindFile(id); }));
   files_->AccountLiveAtMount();
   log_->AccountJournalZones(zones_.get());
   zones_->FinishLoad(read_only_);
@@ -82,8 +84,9 @@ Status Volume::DoMount() {
 Status Volume::ReplayAndLoad() {
   FURROW_ASSIGN_OR_RETURN(superblock_, log_->ReadSuperblock());
   engine_.fs_uuid = superblock_.uuid;
-  zones_ = std::make_unique<ZoneManager>(
-      device_.get(), log_.get(), ZoneManagerOptions{.fs_uuid = superblock_.uuid, .clock = clock_, .logger = logger_});
+  ZoneManagerOptions zone_options{.fs_uuid = superblock_.uuid, .clock = clock_, .logger = logger_};
+  zone_options.before_reset = [this](ZoneId zone, Generation next) { stage_->BeforeReset(zone, next); };
+  zones_ = std::make_unique<ZoneManager>(device_.get(), log_.get(), zone_options);
   engine_.zones = zones_.get();
   drainer_ = std::make_unique<Drainer>(&engine_, kMaxPendingAge);
   engine_.drainer = drainer_.get();
@@ -91,8 +94,10 @@ Status Volume::ReplayAndLoad() {
   engine_.free_deleted = [this] { return files_->FreeDeleted(); };
 
   FURROW_ASSIGN_OR_RETURN(replay_, log_->Replay(files_->replay_sink()));
-  FURROW_RETURN_IF_ERROR(zones_->Load(files_->ReplayedZones(), !read_only_));
   Totals totals = files_->ReplayedTotals();
+  FURROW_RETURN_IF_ERROR(stage_->OpenOld(files_->ReplayedStage(), read_only_));
+  FURROW_RETURN_IF_ERROR(stage_->ReplayRecords(files_->replay_sink()));
+  FURROW_RETURN_IF_ERROR(zones_->Load(files_->ReplayedZones(), !read_only_));
   totals.device_bytes_written += replay_.bytes_after_totals;
   totals.metadata_bytes_written += replay_.bytes_after_totals;
   files_->SetTotalsBase(totals);
@@ -142,9 +147,10 @@ Status Volume::RecoverStreamFiles(std::vector<FileRef>* changed) {
 
 Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
   // What a crash left in the host's or the drive's cache must not be stated as durable before it is.
-  std::vector<ZoneId> walked;
+  std::vector<ZoneId> walked = stage_->zones_to_flush();
   for (const PersistedZone& zone : zones_->StreamZones()) walked.push_back(zone.zone);
   if (!walked.empty()) FURROW_RETURN_IF_ERROR(device_->Flush(walked));
+  FURROW_RETURN_IF_ERROR(stage_->Create(superblock_.mount_epoch + 1));
   // First the zone manager: a journal with a torn tail needs a fresh zone, and perhaps a finish that frees a slot.
   zones_->Start();
   FURROW_RETURN_IF_ERROR(log_->StartWriting(zones_.get(), files_.get()));
@@ -153,7 +159,8 @@ Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
     file->recorded_size = file->size;
     RecordStreamProgress(engine_, file.get(), FileOffset(0), true);
   }
-  FURROW_RETURN_IF_ERROR(log_->SyncAll());
+  FURROW_RETURN_IF_ERROR(stage_->WriteBack(files_.get()));
+  FURROW_RETURN_IF_ERROR(stage_->Enable(files_.get()));
   drainer_->Start();
   files_->Start();
   return Status::Ok();
@@ -163,13 +170,19 @@ void Volume::LogMountLine() const {
   std::string line = "mounted " + name_ + (read_only_ ? " read-only" : "") + ", epoch " +
                      std::to_string(superblock_.mount_epoch + (read_only_ ? 0 : 1)) + ": " +
                      std::to_string(files_->table().count()) + " files; a sync is durable (" +
-                     (device_->geometry().volatile_cache ? "flush or FUA" : "no volatile cache") +
-                     "); unsynced bytes of WALs are held in this process and end with it";
+                     (device_->geometry().volatile_cache ? "flush or FUA" : "no volatile cache") + "); " +
+                     stage_->Promise();
   if (replay_.torn_tail) line += "; the journal's unacknowledged tail was dropped: " + replay_.torn_detail;
   if (recovery_.bytes_recovered) {
     line += "; " + std::to_string(recovery_.bytes_recovered) + " bytes of streams recovered from frames";
   }
+  if (const StageReplayReport* staged = stage_->replayed(); staged && !read_only_) {
+    line += "; from the stage of a process that died: " + std::to_string(staged->records) + " records, " +
+            std::to_string(staged->stream_bytes) + " bytes of streams, " + std::to_string(staged->bulk_files) +
+            " files' ends";
+  }
   logger_->Info(line);
+  if (const std::string warning = stage_->Warning(); !warning.empty()) logger_->Warn(name_ + ": " + warning);
 }
 
 // --- unmount ------------------------------------------------------------------------------
@@ -197,7 +210,9 @@ Status Volume::UnmountOnce() {
   keep(drainer_->Stop());
   keep(files_->Stop());
   keep(log_->SyncAll());
+  stage_->Disable(files_.get(), first.ok());
   keep(log_->StopWriting());
+  if (first.ok()) stage_->Remove();
   zones_->Stop();
   return first;
 }
@@ -209,9 +224,7 @@ Status Volume::CheckWritable() const {
 
 Status Volume::SyncAll() {
   if (read_only_) return Status::Ok();
-  FURROW_RETURN_IF_ERROR(drainer_->DrainAll());
-  FURROW_RETURN_IF_ERROR(files_->SettleQueued());
-  return log_->SyncAll();
+  return files_->SyncAll();
 }
 
 // --- LOCK files ---------------------------------------------------------------------------
@@ -227,7 +240,7 @@ Status Volume::LockFile(const std::string& path) {
   }
   if (!files_->names().Lookup(path).ok()) {
     FURROW_ASSIGN_OR_RETURN(OpenedWriter made, files_->Create(path, FileKind::kSmall));
-    FURROW_RETURN_IF_ERROR(made.writer->Close());
+    FURROW_RETURN_IF_ERROR(files_->CloseWriter(&made));
   }
   locks_.push_back(key);
   return Status::Ok();

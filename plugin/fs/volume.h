@@ -16,6 +16,7 @@
 #include "plugin/file/file_engine.h"
 #include "plugin/file/file_store.h"
 #include "plugin/file/stream_recovery.h"
+#include "plugin/fs/mount_stage.h"
 #include "util/mutex.h"
 
 namespace furrow {
@@ -93,6 +94,7 @@ class Volume {
   FileCounters counters_;
   FileEngine engine_;
   std::unique_ptr<ChunkPool> pool_;
+  std::unique_ptr<MountStage> stage_;
   std::unique_ptr<MetadataLog> log_;
   std::unique_ptr<ZoneManager> zones_;
   std::unique_ptr<Drainer> drainer_;

@@ -111,11 +111,11 @@ class MetadataLog final : public ZoneJournal {
   Result<ReplayReport> Replay(ReplaySink* sink);
 
   // Feeds `sink` with a record that a stage has kept, and queues it for the journal again (on a read-only mount that is
-  // forgotten). After Replay, in sequence order. False: older than the journal's end, nothing to do. Corruption: not a record, or not
-  // the one that follows.
+  // forgotten). After Replay, in sequence order. False: older than the journal's end, nothing to do. Corruption: not a
+  // record, or not the one that follows.
   Result<bool> ReplayStaged(ReplaySink* sink, Sequence sequence, Bytes encoded);
-  // From now on `stage` (not owned, outlives StopWriting) keeps records until they are durable. Null, the default: nothing outlives
-  // the process, and nobody waits for that (a device that is the process's own memory).
+  // From now on `stage` (not owned, outlives StopWriting) keeps records until they are durable. Null, the default:
+  // nothing outlives the process, and nobody waits for that (a device that is the process's own memory).
   void SetStage(RecordStage* stage);
 
   // Tells `zones` which bytes of which zones the journal refers to. Between its Load and its FinishLoad, at every

@@ -30,7 +30,8 @@ Sequence RecordQueue::Append(const Record& record) {
   PutString(&batches_.back().payload, encoded);
   ++batches_.back().count;
   if (stage_ && !stage_->Keep(sequence, encoded)) {
-    if (first_lost_.load(std::memory_order_relaxed) == 0) first_lost_.store(sequence.value(), std::memory_order_release);
+    if (first_lost_.load(std::memory_order_relaxed) == 0)
+      first_lost_.store(sequence.value(), std::memory_order_release);
     last_lost_ = sequence.value();
   }
   last_.store(sequence.value(), std::memory_order_release);

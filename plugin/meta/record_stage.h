@@ -13,8 +13,8 @@ namespace furrow {
 class RecordStage {
  public:
   virtual ~RecordStage() = default;
-  // Keeps an encoded record. In sequence order, without gaps. False: it is not kept, so whoever made it has to wait until it
-  // is durable, as have those who make later ones meanwhile.
+  // Keeps an encoded record. In sequence order, without gaps. False: it is not kept, so whoever made it has to wait
+  // until it is durable, as have those who make later ones meanwhile.
   virtual bool Keep(Sequence sequence, Bytes encoded) = 0;
   // The journal has all records up to `durable`.
   virtual void Release(Sequence durable) = 0;

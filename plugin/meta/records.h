@@ -127,8 +127,9 @@ struct Totals {
 struct TotalsRecord {
   Totals totals;
 };
-// Where this mount keeps what is not on the device yet (docs/format.md, "Stage"). Durable before the first byte lies there;
-// the next mount replays that stage if all of this is what the stage itself says. An empty path: nothing is staged any more.
+// Where this mount keeps what is not on the device yet (docs/format.md, "Stage"). Durable before the first byte lies
+// there; the next mount replays that stage if all of this is what the stage itself says. An empty path: nothing is
+// staged any more.
 struct StageRecord {
   uint64_t mount_epoch = 0;
   Uuid token{};

@@ -77,6 +77,10 @@ void ZoneManager::SetCheckpointZones(uint32_t zones) {
 }
 
 void ZoneManager::SubLive(ZoneId zone, uint64_t bytes) { impl_->core.SubLive(zone, bytes); }
+Generation ZoneManager::GenerationOf(ZoneId zone) const {
+  return Generation(impl_->core.shared(zone).generation.load(std::memory_order_acquire));
+}
+
 void ZoneManager::PinForRead(ZoneId zone) { impl_->core.PinForRead(zone); }
 void ZoneManager::UnpinForRead(ZoneId zone) { impl_->core.UnpinForRead(zone); }
 Status ZoneManager::WaitForResets() { return impl_->reclaimer.WaitForResets(); }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -55,6 +56,9 @@ struct ZoneManagerOptions {
   Logger* logger = nullptr;  // not owned
   // How long SelectZone waits for a slot or a reset before it gives up.
   std::chrono::nanoseconds wait_limit = std::chrono::seconds(60);
+  // Called before each reset is sent, by the thread that sends it, with no lock held: the zone's bytes go, `generation`
+  // is what may be written there next. Null: nobody wants to know.
+  std::function<void(ZoneId zone, Generation generation)> before_reset = nullptr;
 };
 
 class ZoneManager {
@@ -113,6 +117,8 @@ class ZoneManager {
   // protects the extent looked up. No lock, no wait.
   void PinForRead(ZoneId zone);
   void UnpinForRead(ZoneId zone);
+  // Of what is, or would be, written there now. No lock.
+  Generation GenerationOf(ZoneId zone) const;
 
   // Blocks until every zone that is dead and unheld has been reset (tests, unmount). Before Start the
   // caller's thread does the resets. Ends all reset holds. IoError: a reset failed; Aborted when stopping.

@@ -186,6 +186,9 @@ ZoneId ZoneReclaimer::TakeUnpinned() {
 void ZoneReclaimer::ResetCommitted() {
   std::vector<ZoneId> later;
   for (ZoneId z = TakeUnpinned(); z != kNoZone; z = TakeUnpinned()) {
+    if (core_->options.before_reset) {
+      core_->options.before_reset(z, Generation(core_->shared(z).generation.load(std::memory_order_acquire)));
+    }
     const Status status = core_->device->Reset(z);
     if (status.ok()) {
       ResetDone(z);

@@ -2,10 +2,17 @@
 #include "plugin/file/pending_bytes.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <string>
 
+#include "plugin/file/stage.h"
+#include "plugin/file/stage_view.h"
+#include "util/clock.h"
+#include "util/logger.h"
 #include "util/rng.h"
 
 namespace furrow {
@@ -36,19 +43,19 @@ std::string Joined(const PendingBytes& pending, FileOffset from, FileOffset to) 
 
 TEST(ChunkPool, ReusesTheChunkGivenLast) {
   ChunkPool pool(8 * kChunk);
-  auto a = pool.Take();
-  auto b = pool.Take();
-  const char* const last = a.get();
+  ChunkPool::Chunk a = pool.Take(nullptr);
+  ChunkPool::Chunk b = pool.Take(nullptr);
+  const char* const last = a.data;
   pool.Give(std::move(b));
   pool.Give(std::move(a));
-  EXPECT_EQ(pool.Take().get(), last);
+  EXPECT_EQ(pool.Take(nullptr).data, last);
 }
 
 TEST(ChunkPool, CountsAndLimits) {
   ChunkPool pool(2 * kChunk);
   EXPECT_FALSE(pool.pressure());
-  std::vector<std::unique_ptr<char[]>> chunks;
-  for (int i = 0; i < 3; i++) chunks.push_back(pool.Take());
+  std::vector<ChunkPool::Chunk> chunks;
+  for (int i = 0; i < 3; i++) chunks.push_back(pool.Take(nullptr));
   EXPECT_EQ(pool.used_bytes(), 3 * kChunk);
   EXPECT_TRUE(pool.pressure());
   for (auto& chunk : chunks) pool.Give(std::move(chunk));
@@ -156,6 +163,94 @@ TEST(PendingBytes, RandomOperations) {
     ASSERT_LE(pool.used_bytes(), model.size() + 2 * kChunk);
   }
   EXPECT_EQ(ReadAll(pending), model);
+}
+
+class StagedPendingBytes : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = std::filesystem::path(::testing::TempDir()) / ("pending_bytes_test." + std::to_string(getpid()));
+    std::filesystem::create_directories(directory_);
+    StageIdentity identity;
+    identity.boot_id = "boot";
+    identity.device = "dir:1:2";
+    identity.uri = "furrow://dir:/nowhere";
+    StageOptions options;
+    options.directory = directory_;
+    options.limit_bytes = 2 * kStageSegmentBytes;
+    options.clock = SystemClock();
+    options.logger = NullLogger();
+    Result<std::unique_ptr<Stage>> stage = Stage::Create(identity, 4, options);
+    ASSERT_TRUE(stage.ok()) << stage.status().ToString();
+    stage_ = std::move(stage).value();
+    pool_.SetStage(stage_.get(), true);
+  }
+  void TearDown() override {
+    stage_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  // What a process that comes later would find, by offset.
+  std::map<uint64_t, std::string> Found() {
+    std::map<uint64_t, std::string> found;
+    Result<std::unique_ptr<StageView>> view = StageView::Open(stage_->path(), StageView::Access::kLookOn);
+    EXPECT_TRUE(view.ok()) << view.status().ToString();
+    uint32_t damaged = 0;
+    for (const StagedChunk& chunk : (*view)->Chunks(&damaged)) {
+      EXPECT_EQ(chunk.label.file, FileId(7));
+      Result<std::optional<std::string>> bytes = (*view)->Copy(chunk);
+      EXPECT_TRUE(bytes.ok()) << bytes.status().ToString();
+      if (bytes.ok() && bytes->has_value()) found[chunk.label.offset] = **bytes;
+    }
+    EXPECT_EQ(damaged, 0u);
+    return found;
+  }
+
+  std::filesystem::path directory_;
+  ChunkPool pool_{1 << 20};
+  std::unique_ptr<Stage> stage_;
+  const ChunkLabel label_{.kind = ChunkKind::kStream, .file = FileId(7), .incarnation = 3};
+};
+
+TEST_F(StagedPendingBytes, AreFoundAfterEachCall) {
+  PendingBytes pending(&pool_, FileOffset(100), label_);
+  std::string all;
+  for (int i = 0; i < 300; i++) {
+    const std::string more(1000, static_cast<char>('a' + i % 26));
+    pending.Append(more);
+    all += more;
+  }
+  EXPECT_FALSE(pending.unstaged());
+  std::string joined;
+  uint64_t next = 100;
+  for (const auto& [offset, bytes] : Found()) {
+    EXPECT_EQ(offset, next);
+    joined += bytes;
+    next += bytes.size();
+  }
+  EXPECT_EQ(joined, all);
+
+  pending.TruncateTo(FileOffset(100 + kChunk + 10));
+  std::map<uint64_t, std::string> found = Found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[100 + kChunk], all.substr(kChunk, 10));
+  pending.Append("behind the cut");
+  EXPECT_EQ(Found()[100 + kChunk], all.substr(kChunk, 10) + "behind the cut");
+
+  pending.DropFront(FileOffset(100 + kChunk + 5));  // the first chunk goes, the second stays whole
+  found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[100 + kChunk], all.substr(kChunk, 10) + "behind the cut");
+  pending.DropFront(pending.end());
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(StagedPendingBytes, SayWhenTheStageHadNoRoom) {
+  PendingBytes pending(&pool_, FileOffset(0), label_);
+  pending.Append(std::string(3 * kStageSegmentBytes, 'x'));  // more than the limit
+  EXPECT_TRUE(pending.unstaged());
+  EXPECT_EQ(ReadAll(pending), std::string(3 * kStageSegmentBytes, 'x'));
+  pending.TruncateTo(FileOffset(kStageSegmentBytes));
+  EXPECT_FALSE(pending.unstaged());
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <thread>
 
-#include "util/crc32c.h"
 #include "tests/plugin/fs/face_fixture.h"
 #include "util/coding.h"
+#include "util/crc32c.h"
 
 namespace furrow {
 namespace {

@@ -19,6 +19,7 @@ Command StatCommand();
 Command CatCommand();
 Command ZonesCommand();
 Command MapCommand();
+Command SettleCommand();
 Command HelpCommand();
 Command VersionCommand();
 

@@ -5,8 +5,10 @@
 #include <map>
 
 #include "tests/tools/made_up.h"
+#include "tests/tools/made_up_settled.h"
 #include "tools/report_files.h"
 #include "tools/report_map.h"
+#include "tools/report_settle.h"
 #include "tools/report_usage.h"
 #include "tools/report_zones.h"
 
@@ -20,6 +22,7 @@ std::map<std::string, Json> AllReports() {
       {"info", WithSource(InfoJson(MadeUpUsage()), "device")},
       {"ls", WithSource(ListJson(device, "/db", MadeUpFiles()), "device")},
       {"map", WithSource(MapJson(device, MadeUpZones(), 0), "device")},
+      {"settle", SettleJson(MadeUpSettled())},
       {"stat", WithSource(StatJson(device, MadeUpFile()), "live")},
       {"zones", WithSource(ZonesJson(device, MadeUpZones()), "device")},
   };
@@ -32,7 +35,7 @@ int main(int argc, char** argv) {
   const auto reports = furrow::tools::AllReports();
   const auto report = reports.find(argc == 2 ? argv[1] : "");
   if (report == reports.end()) {
-    std::cerr << "usage: made_up_reports df|info|ls|map|stat|zones\n";
+    std::cerr << "usage: made_up_reports df|info|ls|map|settle|stat|zones\n";
     return 2;
   }
   std::cout << furrow::tools::JsonText(report->second);

@@ -3,7 +3,9 @@
 // put_files URI: puts some files on a device, for command_test.py: /db/000001.sst (3,000,000 bytes, byte i is i * 31
 // mod 251), /db/000002.log (synced), /db/CURRENT, and one with a name that is no text. put_files --hold URI: mounts it,
 // writes the first 12 bytes of /held/000009.log without a sync, prints "mounted", and keeps both until standard input
-// ends.
+// ends. put_files --kill URI: puts the files, and one more (/db/000003.log: 20,000 bytes, flushed and not closed), and
+// dies of SIGKILL.
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -41,10 +43,22 @@ Status Hold(Volume* volume) {
   return log.writer->Close();
 }
 
-Status Run(const std::string& uri, bool hold) {
+// Does not return unless something fails.
+Status PutAllAndDie(Volume* volume) {
+  FURROW_RETURN_IF_ERROR(PutAll(volume));
+  FURROW_ASSIGN_OR_RETURN(OpenedWriter file, volume->files().Create("/db/000003.log", KindOfName("000003.log")));
+  const std::string bytes(20000, 'u');
+  FURROW_RETURN_IF_ERROR(file.writer->Append(bytes));
+  FURROW_RETURN_IF_ERROR(file.writer->Flush());
+  std::raise(SIGKILL);
+  return Status::Aborted("still alive");
+}
+
+Status Run(const std::string& uri, const std::string& how) {
   FURROW_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> volume,
                           Volume::Mount(uri, MountOptions(), StderrLogger(LogLevel::kWarning)));
-  FURROW_RETURN_IF_ERROR(hold ? Hold(volume.get()) : PutAll(volume.get()));
+  if (how == "--kill") return PutAllAndDie(volume.get());
+  FURROW_RETURN_IF_ERROR(how == "--hold" ? Hold(volume.get()) : PutAll(volume.get()));
   return volume->Unmount();
 }
 
@@ -52,12 +66,12 @@ Status Run(const std::string& uri, bool hold) {
 }  // namespace furrow
 
 int main(int argc, char** argv) {
-  const bool hold = argc == 3 && std::string(argv[1]) == "--hold";
-  if (argc != 2 && !hold) {
-    std::cerr << "usage: put_files [--hold] URI\n";
+  const std::string how = argc == 3 ? argv[1] : "";
+  if (argc != 2 && how != "--hold" && how != "--kill") {
+    std::cerr << "usage: put_files [--hold|--kill] URI\n";
     return EXIT_FAILURE;
   }
-  const furrow::Status status = furrow::Run(argv[argc - 1], hold);
+  const furrow::Status status = furrow::Run(argv[argc - 1], how);
   if (!status.ok()) std::cerr << "put_files: " << status.ToString() << "\n";
   return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

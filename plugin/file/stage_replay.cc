@@ -111,11 +111,11 @@ Status StageReplay::ReplayRecords(ReplaySink* sink) {
 
 // --- bulk files -------------------------------------------------------------------------
 
-bool StageReplay::Believable(const Extent& extent, Generation generation, bool summed) {
+bool StageReplay::Believable(FileId file, const Extent& extent, Generation generation, bool summed) {
   if (extent.zone.value() >= engine_->device->geometry().zone_count || extent.is_frame()) return false;
   if (engine_->zones->GenerationOf(extent.zone) != generation) return false;
   if (!summed) return true;
-  const auto probe = std::make_shared<FileNode>(kNoFile, FileKind::kBulk, kRootDirectory, engine_->block_size());
+  const auto probe = std::make_shared<FileNode>(file, FileKind::kBulk, kRootDirectory, engine_->block_size());
   {
     WriterLock lock(probe->mu);
     std::vector<FreedBytes> freed;
@@ -152,7 +152,7 @@ void StageReplay::ApplyOne(const BulkState& state, const FileRef& file) {
   record.mtime_seconds = state.mtime_seconds;
   for (size_t i = 0; i < state.extents.size(); i++) {
     const bool summed = i + state.unsummed < state.extents.size();
-    if (!Believable(state.extents[i], state.zones[i], summed)) {
+    if (!Believable(state.file, state.extents[i], state.zones[i], summed)) {
       engine_->logger->Error(Name(file->id) + ": unsynced bytes from " +
                              std::to_string(state.extents[i].file_offset.value()) + " on are lost: zone " +
                              std::to_string(state.extents[i].zone.value()) + " does not hold what the stage says");
@@ -190,7 +190,7 @@ void StageReplay::ApplyOne(const BulkState& state, const FileRef& file) {
 
 void StageReplay::LookAtOne(const BulkState& state, const FileRef& file) {
   for (size_t i = 0; i < state.extents.size(); i++) {
-    if (!Believable(state.extents[i], state.zones[i], false)) return;  // the writer has moved on
+    if (!Believable(state.file, state.extents[i], state.zones[i], false)) return;  // the writer has moved on
   }
   WriterLock lock(file->mu);
   OpenState* const open = EnsureOpen(file.get());

@@ -60,7 +60,7 @@ class StageReplay {
   };
 
   // False: that extent, and what lies behind it, is left out.
-  bool Believable(const Extent& extent, Generation generation, bool summed);
+  bool Believable(FileId file, const Extent& extent, Generation generation, bool summed);
   void AddSummed(const Extent& extent, std::vector<Extent>* out);
   void ApplyOne(const BulkState& state, const FileRef& file);
   void LookAtOne(const BulkState& state, const FileRef& file);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plugin/file/stage_directory.h"
+#include "plugin/fs/device_fate.h"
 #include "util/boot_id.h"
 
 namespace furrow {
@@ -23,17 +24,6 @@ std::string UriOf(const std::string& device_name) {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::absolute(device_name.substr(colon + 1), error);
   return "furrow://" + kind + ":" + (error ? device_name.substr(colon + 1) : path.lexically_normal().string());
-}
-
-// The directory may lie on a file system that is not mounted now; only where its parent is there, it is gone for sure.
-DeviceFate FateOf(const StageHeader& header) {
-  const std::string& uri = header.identity.uri;
-  const std::string prefix = "furrow://dir:";
-  if (!uri.starts_with(prefix)) return DeviceFate::kUnknown;
-  const std::filesystem::path path = uri.substr(prefix.size());
-  std::error_code error;
-  if (std::filesystem::exists(path, error)) return error ? DeviceFate::kUnknown : DeviceFate::kThere;
-  return std::filesystem::exists(path.parent_path(), error) && !error ? DeviceFate::kGone : DeviceFate::kUnknown;
 }
 
 }  // namespace
@@ -63,8 +53,18 @@ Status MountStage::CheckIsOurs(const StageRecord& record) const {
 Status MountStage::Refuse(const Status& why, bool read_only) const {
   if (!read_only) {
     if (why.code() == StatusCode::kBusy) return why;
-    return why.WithContext(device_name_ +
-                           " cannot be mounted read-write, since that could lose unsynced bytes of its last mount");
+    if (options_.drop_damaged_stage && why.code() == StatusCode::kCorruption) {
+      engine_->logger->Error(device_name_ +
+                             ": the unsynced bytes of the last mount are given up, as asked for: " + why.message());
+      return Status::Ok();
+    }
+    const Status refused = why.WithContext(
+        device_name_ + " cannot be mounted read-write, since that could lose unsynced bytes of its last mount");
+    if (why.code() != StatusCode::kCorruption || why.message().find("--drop-damaged") != std::string::npos) {
+      return refused;
+    }
+    return Status::Corruption(refused.message() + ". To mount without them: furrow settle --drop-damaged " +
+                              UriOf(device_name_));
   }
   engine_->logger->Warn(device_name_ +
                         ": what the last read-write mount has staged is not seen here: " + why.ToString());
@@ -97,7 +97,11 @@ Status MountStage::OpenOld(const StageRecord& record, bool read_only) {
         "died are lost. Look for what removes files there, or use another stage_dir=");
     return Status::Ok();
   }
-  if (!view.ok()) return Refuse(view.status(), read_only);
+  if (!view.ok()) {
+    FURROW_RETURN_IF_ERROR(Refuse(view.status(), read_only));
+    if (!read_only) given_up_ = record.path;
+    return Status::Ok();
+  }
   old_ = std::move(view).value();
   const Status ours = CheckIsOurs(record);
   if (!ours.ok()) {
@@ -149,7 +153,7 @@ Status MountStage::Create(uint64_t mount_epoch) {
   }
   RemoveUnrecorded();
   FURROW_ASSIGN_OR_RETURN(const std::string boot_id, BootId());
-  const Result<size_t> orphans = RemoveOrphanedStages(Directory(), boot_id, kOrphanAge, FateOf, engine_->logger);
+  const Result<size_t> orphans = RemoveOrphanedStages(Directory(), boot_id, kOrphanAge, FateOfDevice, engine_->logger);
   if (!orphans.ok()) engine_->logger->Warn("stages that nobody needs were not removed: " + orphans.status().ToString());
   StageIdentity identity;
   identity.mount_epoch = mount_epoch;
@@ -187,6 +191,12 @@ Status MountStage::WriteBack(FileStore* files) {
   return replay_->WriteBack(files);
 }
 
+void MountStage::RemoveFile(const std::string& path) const {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  if (error) engine_->logger->Warn("the used-up stage " + path + " stays: " + error.message());
+}
+
 Status MountStage::Enable(FileStore* files) {
   StageRecord record;
   if (stage_) {
@@ -201,11 +211,10 @@ Status MountStage::Enable(FileStore* files) {
   // Only now nothing depends on the old one any more.
   if (old_) {
     replay_->Forget();
-    std::error_code error;
-    std::filesystem::remove(old_->path(), error);
-    if (error) engine_->logger->Warn("the used-up stage " + old_->path() + " stays: " + error.message());
+    RemoveFile(old_->path());
     old_.reset();
   }
+  if (!given_up_.empty()) RemoveFile(given_up_);
   const bool write_through = !stage_ && engine_->device->OutlivesProcess();
   engine_->pool->SetStage(stage_.get(), stage_ || write_through);
   if (stage_) {

@@ -64,12 +64,14 @@ class MountStage {
   Status CheckIsOurs(const StageRecord& record) const;
   Status Refuse(const Status& why, bool read_only) const;
   void RemoveUnrecorded();
+  void RemoveFile(const std::string& path) const;
   std::string Directory() const;
 
   FileEngine* const engine_;
   const MountOptions options_;
   const std::string device_name_;
   StageRecord old_record_;
+  std::string given_up_;  // path of the old one, if it cannot be read and drop_damaged_stage is set; else empty
   std::unique_ptr<StageView> old_;
   std::unique_ptr<StageReplay> replay_;
   std::string why_none_;  // the mount has no stage

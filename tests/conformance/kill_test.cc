@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program of the kill test (kill.sh drives it; it is killed while it writes):
-//   kill_test write  FS DB ACKS SEED THREADS [--unsynced]   writes for ever, each batch synced, then acknowledged in
-//   ACKS.<thread> kill_test check  FS DB ACKS SEED THREADS [--abandon]    opens the database and compares all of it
-//   with what was acknowledged
-// FS: "posix" or a furrow:// URI. --unsynced plants a bug on purpose: batches wait in RocksDB's own buffer and are
-// acknowledged although nothing has been handed to the file system; check must then fail. --abandon: exits without
-// closing. Exit codes: 0 ok, 1 the database is not what was acknowledged, 2 usage, 3 it could not be opened or written.
+//   kill_test write FS DB ACKS SEED THREADS [--no-sync] [--for=MS [--exit]] [--unsynced]
+//     writes for ever, each batch synced, then acknowledged in ACKS.<thread>
+//   kill_test check FS DB ACKS SEED THREADS [--abandon]
+//     opens the database and compares all of it with what was acknowledged
+// FS: "posix" or a furrow:// URI. --no-sync: batches go to the WAL, but are not synced. --for: ends after so many
+// milliseconds and closes the database, or, with --exit, calls exit() with the database open. --unsynced plants a bug
+// on purpose: batches wait in RocksDB's own buffer and are acknowledged although nothing has been handed to the file
+// system; check must then fail. --abandon: ends as a kill would, without closing. Exit codes: 0 ok, 1 the database is
+// not what was acknowledged, 2 usage, 3 it could not be opened or written.
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -41,7 +45,8 @@ struct Arguments {
   std::string fs, db, acks;
   uint64_t seed = 0;
   uint32_t threads = 0;
-  bool unsynced = false, abandon = false;
+  bool unsynced = false, no_sync = false, exit = false, abandon = false;
+  uint64_t milliseconds = 0;  // 0: for ever
 };
 
 // A database with its Env; the Env dies last.
@@ -124,7 +129,7 @@ rdb::Status WriteBatchOf(const Arguments& args, Database* database, uint32_t thr
     if (!status.ok()) return status;
   }
   rdb::WriteOptions options;
-  options.sync = !args.unsynced;
+  options.sync = !args.unsynced && !args.no_sync;
   return database->db->Write(options, &batch);
 }
 
@@ -134,7 +139,12 @@ bool WriteForEver(const Arguments& args, Database* database, uint32_t thread) {
   const std::vector<AckLog::Entry> before = AckLog::Read(AckPath(args, thread));
   AckLog acks(AckPath(args, thread));
   if (!acks.ok()) return Fail("acknowledgement log", rdb::Status::IOError(AckPath(args, thread), std::strerror(errno)));
+  const auto began = std::chrono::steady_clock::now();
   for (uint64_t number = before.empty() ? 1 : before.back().number + 1;; ++number) {
+    if (args.milliseconds > 0 &&
+        std::chrono::steady_clock::now() - began >= std::chrono::milliseconds(args.milliseconds)) {
+      return true;
+    }
     const std::vector<KillChange> changes = plan.Batch(thread, number);
     rdb::Status status = WriteBatchOf(args, database, thread, changes);
     if (!status.ok()) return Fail("write", status);
@@ -153,7 +163,9 @@ bool WriteForEver(const Arguments& args, Database* database, uint32_t thread) {
 }
 
 int Write(const Arguments& args) {
-  Database database;
+  // Whoever exits leaves it to the exit handlers.
+  const auto owned = std::make_unique<Database>();
+  Database& database = *owned;
   if (!Open(args, &database)) return 3;
   std::vector<std::thread> threads;
   for (uint32_t t = 0; t < args.threads; ++t) {
@@ -162,7 +174,10 @@ int Write(const Arguments& args) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  return 0;
+  if (args.exit) std::exit(0);
+  const rdb::Status closed = database.Close();
+  if (!closed.ok()) Fail("close", closed);
+  return closed.ok() ? 0 : 3;
 }
 
 using State = std::map<std::string, std::string>;  // key -> value, of one thread
@@ -265,6 +280,12 @@ bool Parse(int argc, char** argv, Arguments* args) {
     const std::string word = argv[i];
     if (word == "--unsynced") {
       args->unsynced = true;
+    } else if (word == "--no-sync") {
+      args->no_sync = true;
+    } else if (word == "--exit") {
+      args->exit = true;
+    } else if (word.rfind("--for=", 0) == 0) {
+      args->milliseconds = std::strtoull(word.c_str() + 6, nullptr, 10);
     } else if (word == "--abandon") {
       args->abandon = true;
     } else {
@@ -278,7 +299,9 @@ int Main(int argc, char** argv) {
   Arguments args;
   const std::string verb = argc > 1 ? argv[1] : "";
   if ((verb != "write" && verb != "check") || !Parse(argc, argv, &args)) {
-    std::fprintf(stderr, "usage: kill_test write|check FS DB ACKS SEED THREADS [--unsynced] [--abandon]\n");
+    std::fprintf(stderr,
+                 "usage: kill_test write|check FS DB ACKS SEED THREADS [--no-sync] [--for=MS [--exit]] [--unsynced] "
+                 "[--abandon]\n");
     return 2;
   }
   return verb == "write" ? Write(args) : Check(args);

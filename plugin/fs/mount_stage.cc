@@ -50,6 +50,12 @@ Status MountStage::CheckIsOurs(const StageRecord& record) const {
   return Status::Corruption(record.path + " is for a device of " + std::to_string(header.layout.zones) + " zones");
 }
 
+Status MountStage::WithWayOut(const Status& why) const {
+  if (why.code() != StatusCode::kCorruption) return why;
+  return Status::Corruption(why.message() + ". To mount without it: furrow settle --drop-damaged " +
+                            UriOf(device_name_));
+}
+
 Status MountStage::Refuse(const Status& why, bool read_only) const {
   if (!read_only) {
     if (why.code() == StatusCode::kBusy) return why;
@@ -58,13 +64,8 @@ Status MountStage::Refuse(const Status& why, bool read_only) const {
                              ": the unsynced bytes of the last mount are given up, as asked for: " + why.message());
       return Status::Ok();
     }
-    const Status refused = why.WithContext(
-        device_name_ + " cannot be mounted read-write, since that could lose unsynced bytes of its last mount");
-    if (why.code() != StatusCode::kCorruption || why.message().find("--drop-damaged") != std::string::npos) {
-      return refused;
-    }
-    return Status::Corruption(refused.message() + ". To mount without them: furrow settle --drop-damaged " +
-                              UriOf(device_name_));
+    return why.WithContext(device_name_ +
+                           " cannot be mounted read-write, since that could lose unsynced bytes of its last mount");
   }
   engine_->logger->Warn(device_name_ +
                         ": what the last read-write mount has staged is not seen here: " + why.ToString());
@@ -98,7 +99,7 @@ Status MountStage::OpenOld(const StageRecord& record, bool read_only) {
     return Status::Ok();
   }
   if (!view.ok()) {
-    FURROW_RETURN_IF_ERROR(Refuse(view.status(), read_only));
+    FURROW_RETURN_IF_ERROR(Refuse(WithWayOut(view.status()), read_only));
     if (!read_only) given_up_ = record.path;
     return Status::Ok();
   }
@@ -106,7 +107,7 @@ Status MountStage::OpenOld(const StageRecord& record, bool read_only) {
   const Status ours = CheckIsOurs(record);
   if (!ours.ok()) {
     old_.reset();
-    return Refuse(ours, read_only);
+    return Refuse(WithWayOut(ours), read_only);
   }
   replay_ = std::make_unique<StageReplay>(engine_, old_.get(), read_only);
   const Status loaded = replay_->Load(options_.drop_damaged_stage);

@@ -62,6 +62,7 @@ class MountStage {
 
  private:
   Status CheckIsOurs(const StageRecord& record) const;
+  Status WithWayOut(const Status& why) const;
   Status Refuse(const Status& why, bool read_only) const;
   void RemoveUnrecorded();
   void RemoveFile(const std::string& path) const;

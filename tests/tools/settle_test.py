@@ -179,6 +179,20 @@ class SettleTest(unittest.TestCase):
         self.assertEqual([], self.left())
         self.assertEqual(10000 * "w", self.expect(0, "cat", uri, "/db/000002.log"))
 
+    def test_a_damaged_header(self):
+        uri = self.make("zones")
+        self.put_and_die(uri)
+        (stage,) = self.left()
+        with open(stage, "r+b") as file:
+            file.seek(100)
+            file.write(b"damage")
+        self.assertEqual(["failed"], [s["result"] for s in self.settle_all(1)["stages"]])
+        self.assertEqual("", self.expect(5, "settle", self.with_stage_dir(uri), message="--drop-damaged"))
+        self.assertEqual([stage], self.left())
+        self.expect(0, "settle", self.with_stage_dir(uri), "--drop-damaged", message="given up")
+        self.assertEqual([], self.left())
+        self.assertEqual(10000 * "w", self.expect(0, "cat", uri, "/db/000002.log"))
+
     def test_what_is_no_stage(self):
         (self.stages / "furrow-stage-planted").write_text("no stage")
         (self.stages / "furrow-stage-planted").chmod(0o600)

@@ -2,17 +2,12 @@
 #include "plugin/file/pending_bytes.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <string>
 
-#include "plugin/file/stage.h"
-#include "plugin/file/stage_view.h"
-#include "util/clock.h"
-#include "util/logger.h"
+#include "tests/plugin/file/stage_fixture.h"
 #include "util/rng.h"
 
 namespace furrow {
@@ -165,49 +160,18 @@ TEST(PendingBytes, RandomOperations) {
   EXPECT_EQ(ReadAll(pending), model);
 }
 
-class StagedPendingBytes : public ::testing::Test {
+class StagedPendingBytes : public testing::StageFixture {
  protected:
-  void SetUp() override {
-    directory_ = std::filesystem::path(::testing::TempDir()) / ("pending_bytes_test." + std::to_string(getpid()));
-    std::filesystem::create_directories(directory_);
-    StageIdentity identity;
-    identity.boot_id = "boot";
-    identity.device = "dir:1:2";
-    identity.uri = "furrow://dir:/nowhere";
-    StageOptions options;
-    options.directory = directory_;
-    options.limit_bytes = 2 * kStageSegmentBytes;
-    options.clock = SystemClock();
-    options.logger = NullLogger();
-    Result<std::unique_ptr<Stage>> stage = Stage::Create(identity, 4, options);
-    ASSERT_TRUE(stage.ok()) << stage.status().ToString();
-    stage_ = std::move(stage).value();
-    pool_.SetStage(stage_.get(), true);
-  }
-  void TearDown() override {
-    stage_.reset();
-    std::filesystem::remove_all(directory_);
-  }
-
   // What a process that comes later would find, by offset.
   std::map<uint64_t, std::string> Found() {
     std::map<uint64_t, std::string> found;
-    Result<std::unique_ptr<StageView>> view = StageView::Open(stage_->path(), StageView::Access::kLookOn);
-    EXPECT_TRUE(view.ok()) << view.status().ToString();
-    uint32_t damaged = 0;
-    for (const StagedChunk& chunk : (*view)->Chunks(&damaged)) {
-      EXPECT_EQ(chunk.label.file, FileId(7));
-      Result<std::optional<std::string>> bytes = (*view)->Copy(chunk);
-      EXPECT_TRUE(bytes.ok()) << bytes.status().ToString();
-      if (bytes.ok() && bytes->has_value()) found[chunk.label.offset] = **bytes;
+    for (auto& [label, bytes] : Look()) {
+      EXPECT_EQ(std::get<FileId>(label), FileId(7));
+      found[std::get<uint64_t>(label)] = bytes;
     }
-    EXPECT_EQ(damaged, 0u);
     return found;
   }
 
-  std::filesystem::path directory_;
-  ChunkPool pool_{1 << 20};
-  std::unique_ptr<Stage> stage_;
   const ChunkLabel label_{.kind = ChunkKind::kStream, .file = FileId(7), .incarnation = 3};
 };
 

@@ -134,6 +134,10 @@ std::string DfText(const UsageSnapshot& u, const TextStyle& style) {
   text += fmt::format("Active   {} of {}\n", FormatCount(u.active_zones), LimitText(u.active_limit));
   text += fmt::format("Files    {} in {}, {}; memory {}\n", FormatCount(u.files), Plural(u.directories, "directory"),
                       Plural(u.extents, "extent"), FormatBytes(u.memory_bytes));
+  if (u.stage_limit_bytes > 0) {
+    text += fmt::format("Stage    {} in use, {} held of at most {}\n", FormatBytes(u.stage_used_bytes),
+                        FormatBytes(u.stage_allocated_bytes), FormatBytes(u.stage_limit_bytes));
+  }
   text += WritesText(u);
   text += fmt::format("Factor   {} = (D - S) / (W - A - U)\n", NumberText(u.write_factor()));
   text += fmt::format("Resets   {}; {}\n", Plural(u.zone_resets, "zone"), Plural(u.sync_frames, "synced frame"));
@@ -154,6 +158,9 @@ Json DfJson(const UsageSnapshot& u) {
   j["free_bytes"] = u.free_bytes;
   j["writable_bytes"] = u.writable_bytes;
   j["memory_bytes"] = u.memory_bytes;
+  j["stage_limit_bytes"] = u.stage_limit_bytes;
+  j["stage_allocated_bytes"] = u.stage_allocated_bytes;
+  j["stage_used_bytes"] = u.stage_used_bytes;
   j["host_bytes_written"] = u.host_bytes_written;
   j["absorbed_bytes"] = u.absorbed_bytes;
   j["staged_bytes"] = u.staged_bytes;
@@ -194,6 +201,7 @@ std::string InfoText(const UsageSnapshot& u, const TextStyle& style) {
   table.AddRow({"max active", LimitText(u.max_active)});
   table.AddRow({"files", FormatCount(u.files) + " in " + Plural(u.directories, "directory") + ", " +
                              Plural(u.extents, "extent")});
+  table.AddRow({"unsynced", EscapeName(u.stage_promise, !style.utf8)});
   return table.ToString();
 }
 
@@ -220,6 +228,8 @@ Json InfoJson(const UsageSnapshot& u) {
   j["files"] = u.files;
   j["directories"] = u.directories;
   j["extents"] = u.extents;
+  j["stage_path"] = u.stage_path;  // "": nothing is staged
+  j["stage_promise"] = u.stage_promise;
   return j;
 }
 

@@ -52,6 +52,11 @@ struct UsageSnapshot {
   uint32_t zones_empty = 0, zones_open = 0, zones_closed = 0, zones_full = 0, zones_read_only = 0, zones_offline = 0;
   uint32_t active_zones = 0, active_limit = 0;
   uint64_t files = 0, directories = 0, extents = 0;
+
+  // Where bytes that were flushed but not synced are ("": nowhere), and what that promises, as a sentence.
+  std::string stage_path;
+  std::string stage_promise;
+  uint64_t stage_limit_bytes = 0, stage_allocated_bytes = 0, stage_used_bytes = 0;  // of this mount's own stage
 };
 
 struct ZoneFileUse {

@@ -91,13 +91,14 @@ void Fields(Code& code, T& m) {
   auto& [device, uuid, label, read_only, format, compat, ro_compat, incompat, created, epoch, clean, block, zone_count,
          max_open, max_active, zone_size, zone_capacity, capacity, reserve, live, stale, unusable, free, writable,
          memory, host, absorbed, staged, written, padding, sync_padding, metadata, copied, finish_padding, sync_frames,
-         resets, empty, open, closed, full, zones_read_only, offline, active, active_limit, files, directories,
-         extents] = m;
+         resets, empty, open, closed, full, zones_read_only, offline, active, active_limit, files, directories, extents,
+         stage_path, stage_promise, stage_limit, stage_allocated, stage_used] = m;
   code(device, uuid, label, read_only, format, compat, ro_compat, incompat, created, epoch, clean);
   code(block, zone_count, max_open, max_active, zone_size, zone_capacity);
   code(capacity, reserve, live, stale, unusable, free, writable, memory);
   code(host, absorbed, staged, written, padding, sync_padding, metadata, copied, finish_padding, sync_frames, resets);
   code(empty, open, closed, full, zones_read_only, offline, active, active_limit, files, directories, extents);
+  code(stage_path, stage_promise, stage_limit, stage_allocated, stage_used);
 }
 template <typename Code, Like<UsageReply> T>
 void Fields(Code& code, T& m) {

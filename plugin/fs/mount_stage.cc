@@ -248,11 +248,24 @@ void MountStage::Remove() {
 std::string MountStage::Promise() const {
   if (stage_) {
     return "what was flushed but not synced is staged in " + stage_->path() +
-           " and outlives this process, until the machine stops";
+           " and outlives the process, until the machine stops";
   }
-  if (why_none_.empty()) return "read-only";
   if (!engine_->device->OutlivesProcess()) return "nothing outlives this process";
-  return "no stage (" + why_none_ + "): a flush writes to the device";
+  if (!why_none_.empty()) return "no stage (" + why_none_ + "): a flush writes to the device";
+  // A read-only mount.
+  if (old_record_.path.empty()) return "nothing is staged";
+  return "unsynced bytes of the last read-write mount are staged in " + old_record_.path +
+         (old_ ? "" : ", and not seen here") + "; `furrow settle` makes them durable when that process has died";
+}
+
+void MountStage::Fill(UsageSnapshot* usage) const {
+  usage->stage_path = stage_ ? stage_->path() : old_record_.path;
+  usage->stage_promise = Promise();
+  if (!stage_) return;
+  const StageSnapshot stage = stage_->Snapshot();
+  usage->stage_limit_bytes = stage.limit_bytes;
+  usage->stage_allocated_bytes = stage.allocated_bytes;
+  usage->stage_used_bytes = stage.used_bytes;
 }
 
 std::string MountStage::Warning() const { return stage_ ? StageDirectoryWarning(Directory()) : ""; }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "furrow/options.h"
+#include "furrow/snapshot.h"
 #include "plugin/file/record_stager.h"
 #include "plugin/file/stage.h"
 #include "plugin/file/stage_replay.h"
@@ -57,6 +58,7 @@ class MountStage {
   std::string Promise() const;
   // What that promise may be worth less for, and what to do; "": nothing known.
   std::string Warning() const;
+  void Fill(UsageSnapshot* usage) const;
   const Stage* stage() const { return stage_.get(); }
   const StageReplayReport* replayed() const { return replay_ ? &replay_->report() : nullptr; }
 

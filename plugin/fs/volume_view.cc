@@ -117,6 +117,7 @@ UsageSnapshot Volume::Usage() const {
   usage.staged_bytes = static_cast<uint64_t>(std::max<int64_t>(0, counters_.staged_bytes));
   usage.memory_bytes = files_->MemoryBytes() + zones_->MemoryBytes() + pool_->memory_bytes();
   const std::vector<FileRef> files = files_->table().All();
+  stage_->Fill(&usage);
   usage.files = files.size();
   usage.directories = files_->names().directory_count();
   for (const FileRef& file : files) {

@@ -52,6 +52,11 @@ inline UsageSnapshot MadeUpUsage() {
   u.files = 123;
   u.directories = 4;
   u.extents = 310;
+  u.stage_path = "/dev/shm/furrow-stage-00112233445566778899aabbccddeeff";
+  u.stage_promise = "what was flushed but not synced is staged";
+  u.stage_limit_bytes = 256 << 20;
+  u.stage_allocated_bytes = 8 << 20;
+  u.stage_used_bytes = 3 << 20;
   return u;
 }
 

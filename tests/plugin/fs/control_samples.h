@@ -52,10 +52,15 @@ inline UsageSnapshot SampleUsage() {
                           &u.zone_resets,
                           &u.files,
                           &u.directories,
-                          &u.extents}) {
+                          &u.extents,
+                          &u.stage_limit_bytes,
+                          &u.stage_allocated_bytes,
+                          &u.stage_used_bytes}) {
     *field = n++;
   }
   u.host_bytes_written = UINT64_MAX;
+  u.stage_path = "/dev/shm/furrow-stage-00";
+  u.stage_promise = "kept";
   return u;
 }
 

@@ -144,7 +144,7 @@ TEST(StageConcurrencyTest, NoChunkHasTwoHolders) {
           EXPECT_EQ(holders[chunk->index].fetch_add(1), 0) << kSeed;
           held.push_back(*chunk);
         }
-        if (held.size() < 50 && !rng.OneIn(3)) continue;  // 4 x 50: more than there is
+        if (held.empty() || (held.size() < 50 && !rng.OneIn(3))) continue;  // 4 x 50: more than there is
         holders[held.back().index].fetch_sub(1);
         stage->Free(held.back());
         held.pop_back();

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "plugin/file/stage_directory.h"
 #include "tests/plugin/file/stage_test_util.h"
 #include "util/coding.h"
 
@@ -149,7 +150,8 @@ TEST_F(StageViewTest, OneReplaysAtATimeAndLooksDoNotDisturb) {
   EndWriter();
   const auto looks_on = OpenView(path_, Access::kLookOn);
   const auto replays = OpenView(path_, Access::kReplay);
-  EXPECT_TRUE(looks_on->writer_lives());  // in use
+  EXPECT_FALSE(looks_on->writer_lives());  // in use, but by nobody who writes
+  EXPECT_TRUE(ListStages(directory_.path())->at(0).in_use);
   EXPECT_EQ(StageView::Open(path_, Access::kReplay).status().code(), StatusCode::kBusy);
 }
 

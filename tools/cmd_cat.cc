@@ -2,7 +2,6 @@
 #include <ostream>
 #include <vector>
 
-#include "plugin/file/file_reader.h"
 #include "tools/command_table.h"
 #include "tools/reading.h"
 
@@ -12,14 +11,13 @@ namespace {
 constexpr size_t kPiece = 1 << 20;  // bytes read at a time
 
 Status RunCat(const Invocation& invocation, Console* console) {
-  FURROW_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> volume, MountForReading(invocation.uri));
+  FURROW_ASSIGN_OR_RETURN(const std::shared_ptr<MountPoint> mount, OpenForReading(invocation.uri));
   const std::string path = AbsolutePath(invocation.arguments[0]);
-  FURROW_ASSIGN_OR_RETURN(const FileHandle handle, volume->files().OpenForRead(path));
+  FURROW_ASSIGN_OR_RETURN(const std::unique_ptr<OpenedFile> file, mount->OpenForRead(path));
   std::vector<char> buffer(kPiece);
   uint64_t offset = 0;
   while (console->out->good()) {
-    FURROW_ASSIGN_OR_RETURN(
-        const size_t got, ReadFile(volume->engine(), handle.file(), FileOffset(offset), buffer.size(), buffer.data()));
+    FURROW_ASSIGN_OR_RETURN(const size_t got, file->Read(FileOffset(offset), buffer.size(), buffer.data()));
     if (got == 0) return Status::Ok();
     console->out->write(buffer.data(), static_cast<std::streamsize>(got));
     offset += got;

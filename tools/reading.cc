@@ -8,15 +8,20 @@
 
 namespace furrow::tools {
 
-Result<std::shared_ptr<Volume>> MountForReading(const std::string& uri) {
+Result<std::shared_ptr<MountPoint>> OpenForReading(const std::string& uri) {
   FURROW_ASSIGN_OR_RETURN(const DeviceUri parsed, DeviceUri::Parse(uri));
   MountOptions options;
   options.mode = MountMode::kReadOnly;
   FURROW_RETURN_IF_ERROR(ParseMountOptions(parsed.options, options).status());
-  Result<std::shared_ptr<Volume>> volume = Volume::Mount(uri, options, StderrLogger(LogLevel::kWarning));
+  Result<std::shared_ptr<MountPoint>> mount = MountPoint::Open(uri, options, StderrLogger(LogLevel::kWarning));
   // The words were right; it is the target that is no Furrow.
-  if (volume.status().code() == StatusCode::kInvalidArgument) return Status::NotFound(volume.status().message());
-  return volume;
+  if (mount.status().code() == StatusCode::kInvalidArgument) return Status::NotFound(mount.status().message());
+  return mount;
+}
+
+Result<std::shared_ptr<Volume>> MountForReading(const std::string& uri) {
+  FURROW_ASSIGN_OR_RETURN(const std::shared_ptr<MountPoint> mount, OpenForReading(uri));
+  return mount->Read();
 }
 
 std::vector<Flag> DrawingFlags() {

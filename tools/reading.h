@@ -8,14 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "plugin/fs/mount_point.h"
 #include "plugin/fs/volume.h"
 #include "tools/command.h"
 #include "tools/report_json.h"
 
 namespace furrow::tools {
 
-// Mounts read-only: takes no lock, and the device stays as it is to the byte. InvalidArgument: the URI's options;
-// NotFound: no such device, or no Furrow on it; otherwise as Volume::Mount.
+// Mounts read-only: takes no lock, and the device stays as it is to the byte, also beside a process that writes to it.
+// InvalidArgument: the URI's options; NotFound: no such device, or no Furrow on it; otherwise as Volume::Mount.
+Result<std::shared_ptr<MountPoint>> OpenForReading(const std::string& uri);
+// The same, as it is at this moment.
 Result<std::shared_ptr<Volume>> MountForReading(const std::string& uri);
 
 // --ascii, --color, --width, and the style that they and the console give.

@@ -13,14 +13,12 @@
 // "stale" nor "not found", 2 usage, 3 nothing was read. The last line says how much was seen.
 #include <unistd.h>
 
-#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "furrow/furrow.h"
@@ -175,7 +173,7 @@ class Secondary {
       if (!MayBe(status)) return Fail("catching up: " + status.ToString());
       if (!status.ok()) {
         refused_++;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        env_->SleepForMicroseconds(10000);
         continue;
       }
       caught_up_++;

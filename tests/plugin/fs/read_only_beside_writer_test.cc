@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <thread>
 
+#include "plugin/device/device_factory.h"
 #include "plugin/fs/mount_point.h"
 #include "util/rng.h"
 
@@ -55,17 +55,21 @@ class BesideTest : public ::testing::TestWithParam<bool> {
     EXPECT_TRUE(volume.ok()) << volume.status().ToString();
     return volume.ok() ? *volume : nullptr;
   }
+  // As MountPoint::Open, with our clock.
   std::shared_ptr<MountPoint> MountReader() {
+    const DeviceUri uri = DeviceUri::Parse(uri_).value();
     MountOptions options;
     options.mode = MountMode::kReadOnly;
-    Result<std::shared_ptr<MountPoint>> mount = MountPoint::Open(uri_, options, NullLogger());
-    EXPECT_TRUE(mount.ok()) << mount.status().ToString();
-    return mount.ok() ? *mount : nullptr;
+    MountPoint::Parts parts;
+    parts.name = uri.ToString();
+    parts.mode = MountMode::kReadOnly;
+    parts.watch = std::make_unique<VolumeWatch>([uri] { return OpenDevice(uri, OpenMode::kReadOnly); }, options,
+                                                NullLogger(), &clock_);
+    parts.clock = &clock_;
+    return MountPoint::Make(std::move(parts));
   }
   // Without a page a change may be seen that much later.
-  static void WaitForReader() {
-    if (!GetParam()) SystemClock()->SleepFor(VolumeWatch::kBlindInterval * 2);
-  }
+  void WaitForReader() { clock_.Advance(VolumeWatch::kBlindInterval * 2); }
 
   static OpenedWriter Open(Volume* volume, const std::string& path) {
     Result<OpenedWriter> opened = volume->files().Create(path, KindOfName(path));
@@ -97,6 +101,7 @@ class BesideTest : public ::testing::TestWithParam<bool> {
   }
 
   std::string directory_, uri_;
+  ManualClock clock_;  // the reader's
   std::shared_ptr<Volume> writer_;
 };
 
@@ -165,6 +170,7 @@ TEST_P(BesideTest, DeletedAndRefilledZonesGiveRightBytesOrTheStaleError) {
     std::vector<std::pair<uint64_t, std::unique_ptr<OpenedFile>>> open;
     Rng rng(42);
     while (!done && wrong.empty()) {
+      clock_.Advance(std::chrono::milliseconds(1));
       const uint64_t id = newest;
       if (id == 0) continue;
       if (open.empty() || open.back().first != id) {
@@ -212,10 +218,10 @@ TEST_P(BesideTest, TheWriterMayGoAndComeAgain) {
     const std::string path = "/" + std::to_string(round) + ".sst";
     Put(writer_.get(), path, Pattern(static_cast<uint64_t>(round), 100000), false);
     writer_.reset();
-    SystemClock()->SleepFor(VolumeWatch::kBlindInterval * 2);
+    WaitForReader();
     EXPECT_EQ(Get(reader.get(), path), Pattern(static_cast<uint64_t>(round), 100000));
     writer_ = MountWriter();
-    SystemClock()->SleepFor(VolumeWatch::kBlindInterval * 2);
+    WaitForReader();
     EXPECT_EQ(Get(reader.get(), path), Pattern(static_cast<uint64_t>(round), 100000));
     EXPECT_EQ(reader->List("/")->size(), static_cast<size_t>(round) + 1);
   }
@@ -255,7 +261,7 @@ TEST_P(BesideTest, WhatAKilledWriterHadFlushedIsStillRead) {
   EXPECT_TRUE(Get(reader.get(), "/000001.log") == bytes) << "after its death, by name";
   writer_ = MountWriter();
   ASSERT_NE(writer_, nullptr);
-  SystemClock()->SleepFor(VolumeWatch::kBlindInterval * 2);
+  WaitForReader();
   EXPECT_TRUE(Get(*file) == bytes) << "after its recovery, through the open file";
   EXPECT_TRUE(Get(reader.get(), "/000001.log") == bytes) << "after its recovery, by name";
   close(ready[0]);

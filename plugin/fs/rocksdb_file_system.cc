@@ -32,7 +32,7 @@ Status EnsureFile(FileStore* files, const std::string& path) {
   }
   if (entry.status().code() != StatusCode::kNotFound) return entry.status();
   FURROW_ASSIGN_OR_RETURN(OpenedWriter created, files->Create(path, KindOfName(path)));
-  return created.writer->Close();
+  return files->CloseWriter(&created);
 }
 
 // As GetChildren and FileExists want it.

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# crashtest.sh [--minutes=10] [--sync-off] [--interval=20] [--seed=N] [--fs=furrow|posix] [--dir=PARENT] [--self-test]
+#              [-- OPTIONS OF DB_CRASHTEST_PY...]
+#
+# RocksDB's own db_crashtest.py blackbox on Furrow (or on the host's file system, which tells whose fault a failure is):
+# db_stress with random options is killed with SIGKILL at a random moment, at the latest after --interval seconds, and
+# the next one first compares the whole database with what had returned from the last one. The WAL is on; with
+# --sync-off nothing is ever synced by a write, without it in one run of twenty, as RocksDB has it. At the end a run
+# that is not killed verifies everything once more: "verified OK". --self-test: after a kill the stage is deleted, so
+# that unsynced writes are gone; db_stress must report the loss. What is turned off, and why, is in crashtest.py.
+# The seed decides options and moments; the interleaving of db_stress' threads is what it is.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/rocksdb_source.sh"
+
+minutes=10
+interval=20
+seed=$(date +%s)
+fs=furrow
+parent=${TMPDIR:-/tmp}
+options=()
+more=()  # for db_crashtest.py
+self_test=0
+stages=
+while (($#)); do
+  argument=$1
+  shift
+  case $argument in
+    --minutes=*) minutes=${argument#*=} ;;
+    --interval=*) interval=${argument#*=} ;;
+    --sync-off) options+=(--sync-off) ;;
+    --seed=*) seed=${argument#*=} ;;
+    --fs=furrow | --fs=posix) fs=${argument#*=} ;;
+    --dir=*) parent=${argument#*=} ;;
+    --self-test) self_test=1 ;;
+    --)
+      more=("$@")
+      break
+      ;;
+    *) die "unknown argument $argument (see the head of $0)" ;;
+  esac
+done
+
+need_build
+((!self_test)) || [[ $fs == furrow ]] || die "--self-test deletes Furrow's stage: there is none on $fs"
+need_db_stress
+make_scratch "$parent"
+need_space "$parent" 12
+mkdir "$SCRATCH/host"  # db_crashtest.py's own files: the expected values
+if [[ $fs == furrow ]]; then
+  # In memory, as a stage is meant to be, if there is such a place here.
+  stages=$(mktemp -d "/dev/shm/furrow-crashtest.XXXXXX" 2>/dev/null) || stages=$(mktemp -d "$SCRATCH/stages.XXXXXX")
+  trap 'clean_up; if [[ ${KEEP:-0} == 0 ]]; then rm -rf "$stages"; fi' EXIT
+  uri="furrow://dir:$SCRATCH/device?stage_dir=$stages"
+  # Without a garbage collector the many small files that db_stress keeps can pin many zones.
+  new_device "$SCRATCH/device" 512 16MiB
+  options+=("--fs_uri=$uri" "--preload=$LIBRARY")
+fi
+if ((self_test)); then options+=("--lose=$stages"); fi
+
+TEST_TMPDIR=$SCRATCH/host python3 "$(dirname "$0")/crashtest.py" "$ROCKSDB_SOURCE/tools/db_crashtest.py" "$DB_STRESS" \
+  --minutes="$minutes" --interval="$interval" --seed="$seed" --logs="$SCRATCH" "${options[@]}" "${more[@]}" && rc=0 || rc=$?
+if ((rc != 0)); then
+  # shellcheck disable=SC2034  # clean_up reads it
+  KEEP=1
+  die "$fs, seed $seed: failed (exit code $rc); device, expected values and logs are kept in $SCRATCH${stages:+, the stage in $stages}"
+fi
+if [[ $fs == furrow ]] && ((!self_test)); then
+  say "$fs, seed $seed: verified OK; $(df_field "$uri" zone_resets) zone resets"
+else
+  say "$fs, seed $seed: $( ((self_test)) && echo "the planted loss was found" || echo "verified OK")"
+fi

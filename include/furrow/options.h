@@ -28,7 +28,7 @@ struct MountOptions {
   // device.
   bool stage = true;
   // Where; a memory file system. "" = /dev/shm (?stage_dir=/run/mydb).
-  std::string stage_directory;
+  std::string stage_directory{};
   // Replays what is whole of the damaged stage of the last mount and forgets the rest, instead of refusing to mount.
   bool drop_damaged_stage = false;
 };

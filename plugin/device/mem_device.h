@@ -50,7 +50,7 @@ class MemZones {
   std::vector<Chunks> chunks_;  // by zone; guarded by MutexOf(zone)
 };
 
-class MemDevice final : public ZonedDevice {
+class MemDevice : public ZonedDevice {
  public:
   // A device of its own, all zones empty, gone with this object.
   explicit MemDevice(const DeviceGeometry& geometry);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/fs/rocksdb_writable_file.h"
 
+#include <new>
 #include <utility>
 
 #include "plugin/fs/rocksdb_status.h"
@@ -54,7 +55,15 @@ FurrowWritableFile::FurrowWritableFile(std::shared_ptr<Volume> volume, OpenedWri
   opened_.writer->SetLifetime(LifetimeOfHint(hint));
 }
 
-FurrowWritableFile::~FurrowWritableFile() = default;
+// RocksDB may drop a file without closing it.
+FurrowWritableFile::~FurrowWritableFile() {
+  if (closed_) return;
+  try {
+    const Status status = volume_->files().CloseWriter(&opened_);
+    if (!status.ok()) volume_->engine().logger->Error("a file that was dropped without a Close: " + status.ToString());
+  } catch (const std::bad_alloc&) {  // nobody is there to be told; the writer's own destructor closes the file
+  }
+}
 
 rdb::IOStatus FurrowWritableFile::Append(const rdb::Slice& data, const rdb::IOOptions&, rdb::IODebugContext*) {
   return Guarded([&] { return ToIOStatus(opened_.writer->Append(ViewOf(data))); });
@@ -94,7 +103,7 @@ rdb::IOStatus FurrowWritableFile::Truncate(uint64_t size, const rdb::IOOptions&,
 
 rdb::IOStatus FurrowWritableFile::Close(const rdb::IOOptions&, rdb::IODebugContext*) {
   if (std::exchange(closed_, true)) return rdb::IOStatus::OK();
-  return Guarded([&] { return ToIOStatus(opened_.writer->Close()); });
+  return Guarded([&] { return ToIOStatus(volume_->files().CloseWriter(&opened_)); });
 }
 
 rdb::IOStatus FurrowWritableFile::Flush(const rdb::IOOptions&, rdb::IODebugContext*) {

@@ -14,6 +14,13 @@
 namespace furrow {
 namespace {
 
+// As a drive: what it holds is there for other processes, so its mounts have a stage.
+class KeptDevice final : public MemDevice {
+ public:
+  using MemDevice::MemDevice;
+  bool OutlivesProcess() const override { return true; }
+};
+
 class MountPointTest : public ::testing::Test {
  protected:
   MountPointTest() {
@@ -30,7 +37,8 @@ class MountPointTest : public ::testing::Test {
     MountOptions options;
     options.mode = MountMode::kReadWrite;
     options.stage = stage_;
-    return Volume::MountDevice(std::make_unique<MemDevice>(zones_), options, NullLogger(), SystemClock());
+    options.stage_directory = ::testing::TempDir();
+    return Volume::MountDevice(std::make_unique<KeptDevice>(zones_), options, NullLogger(), SystemClock());
   }
   // `holder`: another process has the device.
   std::shared_ptr<MountPoint> Make(MountMode mode, const bool* holder = nullptr) {
@@ -48,7 +56,7 @@ class MountPointTest : public ::testing::Test {
     parts.watch = std::make_unique<VolumeWatch>(
         [this]() -> Result<std::unique_ptr<ZonedDevice>> {
           looks_++;
-          return std::unique_ptr<ZonedDevice>(std::make_unique<MemDevice>(zones_, false));
+          return std::unique_ptr<ZonedDevice>(std::make_unique<KeptDevice>(zones_, false));
         },
         options, NullLogger(), &clock_);
     parts.clock = &clock_;

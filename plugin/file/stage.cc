@@ -262,6 +262,8 @@ std::optional<StageChunk> Stage::Take(const ChunkLabel& label) {
   return StageChunk{p.map + p.header.layout.chunk_offset(*index), *index};
 }
 
+void Stage::Prepare() { parts_->segments.Prepare(); }
+
 void Stage::Publish(const StageChunk& chunk, const ChunkState& state) {
   parts_->Chunk(chunk.index).state.store(PackChunkState(state), std::memory_order_release);
 }

@@ -71,6 +71,9 @@ class Stage {
   // MiB) alone: that is for records and the states of bulk files, which are small. Empty: none to be had now; the
   // caller writes through to the device.
   std::optional<StageChunk> Take(const ChunkLabel& label);
+  // To be called without locks before a stream's bytes are appended under one: if Take would have to allocate memory
+  // from the host, that happens here, so that no reader of the file waits for it. Blocks only then.
+  void Prepare();
   // The bytes [0, state.length) of the chunk's half, already copied to it, count from now on. One store.
   void Publish(const StageChunk& chunk, const ChunkState& state);
   // Gives a chunk back. Its bytes count no longer before this returns.

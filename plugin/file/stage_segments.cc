@@ -69,6 +69,13 @@ std::optional<uint32_t> StageSegments::ClaimFree() {
   return std::nullopt;
 }
 
+void StageSegments::Prepare() {
+  constexpr uint32_t kMargin = 4;  // chunks: others claim meanwhile
+  const uint32_t have = allocated();
+  if (used_by_streams() + small_share_ + kMargin < have) return;
+  GrowFrom(have);
+}
+
 std::optional<uint32_t> StageSegments::Claim(bool for_stream) {
   std::atomic<uint32_t>& used = for_stream ? streams_ : small_;
   const uint32_t before = used.fetch_add(1, std::memory_order_relaxed);

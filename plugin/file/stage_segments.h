@@ -37,6 +37,10 @@ class StageSegments {
   // the host. After an error nothing is tried for kTryAgain.
   Status Grow() EXCLUDES(mu_);
 
+  // Before a Claim for a stream that is made under a lock: allocates here, without one, what that may need. Normally
+  // three loads.
+  void Prepare() EXCLUDES(mu_);
+
   // The lowest free chunk. Bytes of streams leave the share of what is small (records, states of bulk files) alone: a
   // sixteenth of the limit, at least 1 MiB. When none is free it allocates a segment itself, which blocks for the host.
   // Empty: none to be had.

@@ -181,6 +181,7 @@ Status StreamState::Append(Bytes data) {
   FURROW_RETURN_IF_ERROR(engine_->log->writable());
   // The drainer does not keep up: memory stays bounded, and this writer goes at the device's pace.
   if (engine_->pool->overfull() && HoldsChunk()) FURROW_RETURN_IF_ERROR(Drain());
+  if (Stage* const stage = engine_->pool->stage()) stage->Prepare();
   FileOffset before, after;
   {
     WriterLock lock(node_->mu);

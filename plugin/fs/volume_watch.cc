@@ -55,29 +55,35 @@ VolumeWatch::VolumeWatch(Opener opener, const MountOptions& options, Logger* log
 VolumeWatch::~VolumeWatch() = default;
 
 Result<std::shared_ptr<Volume>> VolumeWatch::Current() {
+  uint64_t begun = 0;
   {
     MutexLock lock(mu_);
     if (look_) return look_->volume;
+    begun = begun_;
   }
-  return Renew(nullptr);
+  return Renew(nullptr, begun);
 }
 
 Result<std::shared_ptr<Volume>> VolumeWatch::Fresh() {
   std::shared_ptr<Look> look;
+  uint64_t begun = 0;
   {
     MutexLock lock(mu_);
     look = look_;
+    begun = begun_;
   }
   if (look && !Changed(look.get())) return look->volume;
-  return Renew(look ? look->volume.get() : nullptr);
+  return Renew(look ? look->volume.get() : nullptr, begun);
 }
 
 Result<std::shared_ptr<Volume>> VolumeWatch::After(const Volume* seen) {
+  uint64_t begun = 0;
   {
     MutexLock lock(mu_);
     if (look_ && look_->volume.get() != seen) return look_->volume;
+    begun = begun_;
   }
-  return Renew(seen);
+  return Renew(seen, begun);
 }
 
 std::chrono::nanoseconds VolumeWatch::Age() const {
@@ -118,8 +124,9 @@ bool VolumeWatch::Changed(Look* look) const {
   return !now.ok() || *now != look->device;
 }
 
-Result<std::shared_ptr<Volume>> VolumeWatch::Renew(const Volume* seen) {
+Result<std::shared_ptr<Volume>> VolumeWatch::Renew(const Volume* seen, uint64_t begun) {
   std::shared_ptr<Look> before;
+  uint64_t number = 0;
   for (;;) {
     {
       MutexLock lock(mu_);
@@ -127,10 +134,12 @@ Result<std::shared_ptr<Volume>> VolumeWatch::Renew(const Volume* seen) {
       before = look_;
       if (!before || before->volume.get() == seen) {
         making_ = true;
+        number = ++begun_;
         break;
       }
+      if (before->number > begun) return before->volume;
     }
-    // Somebody else has made one. It may have begun before that happened which the caller is to see.
+    // Somebody else has made one, but it began before that happened which the caller is to see.
     if (!Changed(before.get())) return before->volume;
     seen = before->volume.get();
   }
@@ -140,6 +149,7 @@ Result<std::shared_ptr<Volume>> VolumeWatch::Renew(const Volume* seen) {
   changed_.NotifyAll();
   if (!made.ok()) return made.status();
   look_ = *made;
+  look_->number = number;
   return look_->volume;
 }
 

@@ -43,6 +43,7 @@ class VolumeWatch {
   // What one look saw, and what the device was like when it began.
   struct Look {
     std::shared_ptr<Volume> volume;
+    uint64_t number = 0;                  // of begun_, when it began
     bool had_writer = false;              // its page is there, and it was alive
     uint64_t changes = 0;                 // on that page
     Sequence durable;                     // on that page: what becomes durable leaves the stage
@@ -54,7 +55,8 @@ class VolumeWatch {
 
   // Has something happened since, as far as it is worth asking?
   bool Changed(Look* look) const;
-  Result<std::shared_ptr<Volume>> Renew(const Volume* seen) EXCLUDES(mu_);
+  // A new look, if nobody else has made one instead of `seen` that began after `begun` others.
+  Result<std::shared_ptr<Volume>> Renew(const Volume* seen, uint64_t begun) EXCLUDES(mu_);
   Result<std::shared_ptr<Look>> Make(const std::shared_ptr<Look>& before) const;
   // Empty: the writer was in the middle of something; to be tried again.
   Result<std::shared_ptr<Look>> MakeOnce(const std::shared_ptr<Look>& before, int attempt) const;
@@ -67,6 +69,7 @@ class VolumeWatch {
   mutable Mutex mu_;                            // rank 0; never held while a look is made
   CondVar changed_;                             // making_
   bool making_ GUARDED_BY(mu_) = false;         // somebody makes a look
+  uint64_t begun_ GUARDED_BY(mu_) = 0;          // looks
   std::shared_ptr<Look> look_ GUARDED_BY(mu_);  // null: none yet
 };
 

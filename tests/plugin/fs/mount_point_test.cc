@@ -228,6 +228,35 @@ TEST_F(MountPointTest, AnOpenFileFollowsItsFileOrIsStale) {
   EXPECT_NE(Get(*gone).find("stale: deleted by the writer"), std::string::npos) << "its zones were filled anew";
 }
 
+TEST_F(MountPointTest, ManyThreadsReadOneFileWhileLooksChangeAndTheMountIsUpgraded) {
+  std::shared_ptr<Volume> writer = MountWriter().value();
+  const std::string data(300000, 'a');
+  Put(writer.get(), "/kept.sst", data);
+  const std::shared_ptr<MountPoint> mount = Make(MountMode::kAuto);
+  const std::unique_ptr<OpenedFile> kept = std::move(mount->OpenForRead("/kept.sst")).value();
+  std::atomic<bool> done{false};
+  std::atomic<int> wrong{0}, reads{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; t++) {
+    threads.emplace_back([&] {
+      while (!done) {
+        if (Get(*kept) != data) wrong++;
+        if (!mount->Look("/kept.sst").ok() || mount->Look("/none").ok()) wrong++;
+        reads++;
+      }
+    });
+  }
+  for (int i = 0; i < 60; i++) Put(writer.get(), "/filler.sst", std::string(200000, static_cast<char>('b' + i % 20)));
+  writer.reset();  // it ends; now this process may write
+  writer = mount->Write("/x").value();
+  for (int i = 0; i < 60; i++) Put(writer.get(), "/filler.sst", std::string(200000, static_cast<char>('b' + i % 20)));
+  const int before = reads;
+  while (reads < before + 8) std::this_thread::yield();
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_F(MountPointTest, OverlayAndDeviceAreListedTogether) {
   const std::shared_ptr<Volume> writer = MountWriter().value();
   ASSERT_TRUE(writer->files().names().MakeDirectory("/db", false).ok());

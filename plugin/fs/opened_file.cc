@@ -129,8 +129,10 @@ Result<bool> OpenedFile::Follow(const FileView& view, bool moved) const {
 }
 
 Status OpenedFile::Stale(const Status& why) const {
-  return Status::IoError("stale: deleted by the writer: file " + std::to_string(id_.value()) + " of " + mount_->name() +
-                         " (" + why.message() + ")");
+  // An IOError to RocksDB, of the kind "no such file": to a secondary that opens a table it is a missing one, which it
+  // can do without until it has caught up; any other error would lose the edit of the MANIFEST that names the table.
+  return Status::NotFound("stale: deleted by the writer: file " + std::to_string(id_.value()) + " of " +
+                          mount_->name() + " (" + why.message() + ")");
 }
 
 void OpenedFile::ReadEach(std::span<FileRead> reads) const {

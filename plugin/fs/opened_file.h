@@ -45,7 +45,7 @@ class OpenedFile {
   OpenedFile(const OpenedFile&) = delete;
   OpenedFile& operator=(const OpenedFile&) = delete;
 
-  // Up to n bytes at `offset`; fewer only at the end of the file. As ReadFile; IoError "stale: deleted by the writer"
+  // Up to n bytes at `offset`; fewer only at the end of the file. As ReadFile; NotFound "stale: deleted by the writer"
   // when the bytes are gone. Blocks for the device, and at times for a new look at the journal.
   Result<size_t> Read(FileOffset offset, size_t n, char* destination) const;
   // As ReadMany.

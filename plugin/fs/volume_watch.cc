@@ -166,7 +166,12 @@ Result<std::shared_ptr<VolumeWatch::Look>> VolumeWatch::MakeOnce(const std::shar
   FURROW_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> device, opener_());
   auto look = std::make_shared<Look>();
   look->made_at = clock_->Now();
-  FURROW_ASSIGN_OR_RETURN(look->device, FingerprintOf(device.get(), look.get()));
+  const Result<uint64_t> fingerprint = FingerprintOf(device.get(), look.get());
+  if (!fingerprint.ok()) {  // perhaps a zone that is being emptied
+    if (attempt == kAttempts) return fingerprint.status();
+    return std::shared_ptr<Look>();
+  }
+  look->device = *fingerprint;
   const StageView* const old_page = before ? before->volume->engine().writer_page : nullptr;
   const uint64_t old_changes = old_page ? old_page->changes() : 0;
   const Sequence old_durable = old_page ? old_page->durable() : Sequence(0);
@@ -178,8 +183,8 @@ Result<std::shared_ptr<VolumeWatch::Look>> VolumeWatch::MakeOnce(const std::shar
   if (!made.ok() || !(*made)->recovery().damaged.empty() || !before) {
     FURROW_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> again, opener_());
     Look after;
-    const Result<uint64_t> fingerprint = FingerprintOf(again.get(), &after);
-    quiet = fingerprint.ok() && *fingerprint == look->device;
+    const Result<uint64_t> now = FingerprintOf(again.get(), &after);
+    quiet = now.ok() && *now == look->device;
   }
   // What the writer stages does not show there, so once is not enough.
   const bool believed = attempt == kAttempts || (quiet && attempt >= kQuietAttempts);

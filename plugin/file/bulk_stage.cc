@@ -95,6 +95,7 @@ bool StageBulkLocked(const FileEngine& engine, FileNode* file, bool create) {
   if (!stage) return !engine.pool->write_through();
   OpenState* const open = file->open.get();
   if (!open) return true;
+  if (create && engine.unmounting.load(std::memory_order_relaxed)) return false;  // the caller writes through
   if (open->unrecorded.empty() && open->staged == 0) {
     open->bulk_stage.reset();
     return true;

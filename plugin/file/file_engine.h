@@ -48,6 +48,8 @@ struct FileEngine {
   bool check_zones = false;
   // Read-only mounts: what the writer tells, for as long as it lives. Null: no stage of its was found.
   const StageView* writer_page = nullptr;
+  // The mount takes no more bytes that only the stage would keep. Set once, by the unmount.
+  std::atomic<bool> unmounting{false};
   // Gives back now what deleted files hold. False: there was nothing to do. Null: nobody can.
   std::function<bool()> free_deleted;
 

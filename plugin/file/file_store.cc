@@ -74,6 +74,8 @@ void FileStore::SetStageRecord(const StageRecord& stage) {
 Status FileStore::FinishReplay(uint64_t mount_epoch) {
   next_id_ = (mount_epoch << kIdEpochShift) + 2;  // 1 is the root directory, in every epoch
   FURROW_RETURN_IF_ERROR(replay_->Install(&names_, &table_));
+  // A checkpoint made before this mount has a stage of its own must not forget the old one.
+  SetStageRecord(replay_->stage());
   replay_.reset();
   return Status::Ok();
 }
@@ -144,7 +146,10 @@ Result<OpenedWriter> FileStore::OpenForAppend(std::string_view path) {
   Result<FileRef> file = names_.OpenFile(path);
   if (file.status().code() == StatusCode::kNotFound) return Create(path, KindOfName(path));
   if (!file.ok()) return file.status();
-  return MakeWriter(std::move(file).value(), path);
+  OpenedWriter opened = MakeWriter(std::move(file).value(), path);
+  // A stream begins a new incarnation: bytes staged under it are of no use without that record.
+  FURROW_RETURN_IF_ERROR(engine_->log->Settle(Sequence(opened.handle.file()->sequence.load())));
+  return opened;
 }
 
 Result<OpenedWriter> FileStore::Reuse(std::string_view path, std::string_view old_path) {
@@ -270,7 +275,15 @@ Status FileStore::SettleQueued() {
     MutexLock lock(queue_mu_);
     logs.swap(to_free_);
   }
-  for (const FileRef& file : logs) MaybeFree(file);
+  for (const FileRef& file : logs) {
+    // Its staged bytes go only when it cannot come back.
+    const Status gone = engine_->log->Settle(Sequence(file->sequence.load()));
+    if (gone.ok()) {
+      MaybeFree(file);
+    } else {
+      engine_->logger->Error("a deleted log keeps its bytes: " + gone.ToString());
+    }
+  }
   RecordClosed();
   MutexLock lock(queue_mu_);
   settling_ = false;

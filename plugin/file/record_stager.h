@@ -18,8 +18,8 @@ inline constexpr size_t kStagedRecordHeaderBytes = 12;
 
 class RecordStager final : public RecordStage {
  public:
-  // `pool` (not owned) has a stage.
-  explicit RecordStager(ChunkPool* pool);
+  // `pool` (not owned) has a stage. `durable`: the records up to here are in the journal.
+  RecordStager(ChunkPool* pool, Sequence durable);
 
   bool Keep(Sequence sequence, Bytes encoded) override;
   void Release(Sequence durable) override;
@@ -29,6 +29,8 @@ class RecordStager final : public RecordStage {
     Sequence sequence;
     FileOffset end;  // of its bytes in the stream
   };
+
+  bool Append(Sequence sequence, Bytes encoded);
 
   ChunkPool* const pool_;
   PendingBytes bytes_;

@@ -265,10 +265,14 @@ std::optional<StageChunk> Stage::Take(const ChunkLabel& label) {
 void Stage::Prepare() { parts_->segments.Prepare(); }
 
 void Stage::Publish(const StageChunk& chunk, const ChunkState& state) {
+  if (kept_.load(std::memory_order_relaxed)) return;
   parts_->Chunk(chunk.index).state.store(PackChunkState(state), std::memory_order_release);
 }
 
+void Stage::Keep() { kept_.store(true, std::memory_order_seq_cst); }
+
 void Stage::Free(const StageChunk& chunk) {
+  if (kept_.load(std::memory_order_seq_cst)) return;
   const ChunkKind kind = parts_->kinds[chunk.index];
   parts_->Chunk(chunk.index).tag.store(0, std::memory_order_seq_cst);
   if (kind == ChunkKind::kRecords) parts_->records.fetch_sub(1, std::memory_order_relaxed);

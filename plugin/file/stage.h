@@ -60,10 +60,12 @@ class Stage {
   // Unmaps. The file stays unless Remove was called: what is in it is then still to be replayed.
   ~Stage();
 
-  // Starts the background thread. Without it (tests) segments are allocated by Take alone.
+  // Starts the background thread; before the first Take. Without it (tests) segments are allocated by Take alone.
   void Start();
   // Ends the thread; chunks may still be used. Idempotent.
   void Stop();
+  // From now on nothing in the file changes any more, whatever is freed: it is what the next mount gets. After Stop.
+  void Keep();
   // Marks the stage as closed and removes the file: nothing in it is needed any more. Idempotent.
   void Remove();
 
@@ -95,6 +97,7 @@ class Stage {
   void Maintain();  // one round of the thread
 
   const std::unique_ptr<Parts> parts_;
+  std::atomic<bool> kept_{false};
   std::unique_ptr<TaskThread> thread_;  // made by Start, which comes before the first Take
 };
 

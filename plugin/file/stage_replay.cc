@@ -111,7 +111,7 @@ Status StageReplay::ReplayRecords(ReplaySink* sink) {
 
 // --- bulk files -------------------------------------------------------------------------
 
-bool StageReplay::Believable(FileId file, const Extent& extent, Generation generation, bool summed) {
+Result<bool> StageReplay::Believable(FileId file, const Extent& extent, Generation generation, bool summed) {
   if (extent.zone.value() >= engine_->device->geometry().zone_count || extent.is_frame()) return false;
   if (engine_->zones->GenerationOf(extent.zone) != generation) return false;
   if (!summed) return true;
@@ -121,12 +121,15 @@ bool StageReplay::Believable(FileId file, const Extent& extent, Generation gener
     std::vector<FreedBytes> freed;
     probe->extents.Put(extent, &freed);
   }
-  return VerifyFile(*engine_, probe).ok();
+  const Status verified = VerifyFile(*engine_, probe);
+  if (verified.ok()) return true;
+  if (verified.code() == StatusCode::kCorruption) return false;
+  return verified;
 }
 
 // What was written since the last summary has no checksum yet. The bytes are what the process wrote, as it
 // died and the machine did not; from now on they have one.
-void StageReplay::AddSummed(const Extent& extent, std::vector<Extent>* out) {
+Status StageReplay::AddSummed(const Extent& extent, std::vector<Extent>* out) {
   AlignedBuffer buffer(kLeafBytes);
   for (uint32_t done = 0; done < extent.length; done += kLeafBytes) {
     Extent leaf = extent;
@@ -134,42 +137,54 @@ void StageReplay::AddSummed(const Extent& extent, std::vector<Extent>* out) {
     leaf.zone_offset += done;
     leaf.length = leaf.piece_length = std::min(kLeafBytes, extent.length - done);
     leaf.piece_skip = leaf.summary_unit = leaf.flags = 0;
-    const Status read = engine_->device->Read(leaf.zone, leaf.zone_offset, leaf.length, buffer.data());
-    if (!read.ok()) {
-      engine_->logger->Error("unsynced bytes of a bulk file cannot be read back: " + read.ToString());
-      return;
-    }
+    FURROW_RETURN_IF_ERROR(engine_->device->Read(leaf.zone, leaf.zone_offset, leaf.length, buffer.data()));
     leaf.checksum = Checksum(buffer.data(), leaf.length);
     out->push_back(leaf);
   }
+  return Status::Ok();
 }
 
-void StageReplay::ApplyOne(const BulkState& state, const FileRef& file) {
+Result<std::vector<Extent>> StageReplay::Believed(const BulkState& state) {
+  std::vector<Extent> believed;
+  for (size_t i = 0; i < state.extents.size(); i++) {
+    const Extent& extent = state.extents[i];
+    const bool summed = i + state.unsummed < state.extents.size();
+    FURROW_ASSIGN_OR_RETURN(const bool good, Believable(state.file, extent, state.zones[i], summed));
+    if (!good) {
+      engine_->logger->Error(Name(state.file) + ": unsynced bytes from " + std::to_string(extent.file_offset.value()) +
+                             " on are lost: zone " + std::to_string(extent.zone.value()) +
+                             " does not hold what the stage says");
+      break;
+    }
+    if (summed) {
+      believed.push_back(extent);
+    } else {
+      FURROW_RETURN_IF_ERROR(AddSummed(extent, &believed));
+    }
+    zones_.push_back(extent.zone);
+  }
+  return believed;
+}
+
+Status StageReplay::ApplyOne(const BulkState& state, const FileRef& file) {
+  Result<std::vector<Extent>> believed = Believed(state);
+  if (!believed.ok()) {
+    return Status(believed.status())
+        .WithContext("unsynced bytes of " + Name(file->id) +
+                     " cannot be read back, and the mount gives up nothing for that; mount "
+                     "again when the device can be read");
+  }
   Recovered recovered;
   recovered.file = file;
   ExtentsRecord& record = recovered.record;
   record.file = file->id;
   record.mtime_seconds = state.mtime_seconds;
-  for (size_t i = 0; i < state.extents.size(); i++) {
-    const bool summed = i + state.unsummed < state.extents.size();
-    if (!Believable(state.file, state.extents[i], state.zones[i], summed)) {
-      engine_->logger->Error(Name(file->id) + ": unsynced bytes from " +
-                             std::to_string(state.extents[i].file_offset.value()) + " on are lost: zone " +
-                             std::to_string(state.extents[i].zone.value()) + " does not hold what the stage says");
-      break;
-    }
-    if (summed) {
-      record.added.push_back(state.extents[i]);
-    } else {
-      AddSummed(state.extents[i], &record.added);
-    }
-    zones_.push_back(state.extents[i].zone);
-  }
+  record.added = std::move(believed).value();
   WriterLock lock(file->mu);
   std::vector<FreedBytes> freed;  // live bytes are counted when all is known
   for (const Extent& e : record.added) file->extents.Put(e, &freed);
   if (file->kind == FileKind::kSmall) {
-    if (record.added.empty()) return;
+    if (record.added.empty()) return Status::Ok();
     file->kind = FileKind::kBulk;
     file->content.reset();
     file->recorded_size = 0;
@@ -186,11 +201,13 @@ void StageReplay::ApplyOne(const BulkState& state, const FileRef& file) {
   }
   report_.bulk_files++;
   recovered_.push_back(std::move(recovered));
+  return Status::Ok();
 }
 
 void StageReplay::LookAtOne(const BulkState& state, const FileRef& file) {
   for (size_t i = 0; i < state.extents.size(); i++) {
-    if (!Believable(state.file, state.extents[i], state.zones[i], false)) return;  // the writer has moved on
+    const Result<bool> good = Believable(state.file, state.extents[i], state.zones[i], false);
+    if (!good.ok() || !*good) return;  // the writer has moved on
   }
   WriterLock lock(file->mu);
   OpenState* const open = EnsureOpen(file.get());
@@ -216,7 +233,7 @@ Status StageReplay::ApplyBulk(const std::function<FileRef(FileId)>& find) {
     if (look_on_) {
       LookAtOne(state, file);
     } else {
-      ApplyOne(state, file);
+      FURROW_RETURN_IF_ERROR(ApplyOne(state, file));
     }
   }
   std::sort(zones_.begin(), zones_.end());
@@ -256,34 +273,64 @@ Status StageReplay::WriteBack(FileStore* files) {
 Status StageReplay::WriteTail(const Recovered& recovered, const std::string& name) {
   const PlacementOwner owner{recovered.file->creation_directory, 0};
   const auto writer = NewBulkWriter(engine_, recovered.file, name, owner, [](const FileRef&) {});
-  if (recovered.file->size > recovered.tail_offset.value()) {
+  // Out of place: what was synced stays until the new block is durable.
+  const uint64_t size = recovered.file->size;
+  const uint64_t block = engine_->block_size();
+  if (size > recovered.tail_offset.value() && size % block == 0) {
     FURROW_RETURN_IF_ERROR(writer->Truncate(recovered.tail_offset.value()));
   }
-  FURROW_RETURN_IF_ERROR(writer->Append(recovered.tail));
+  FURROW_RETURN_IF_ERROR(writer->PositionedAppend(recovered.tail, recovered.tail_offset));
   FURROW_RETURN_IF_ERROR(writer->Sync());
   return writer->Close();
 }
 
-Status StageReplay::WriteStream(const FileRef& file, const std::vector<const Piece*>& pieces) {
+std::string StageReplay::BytesBehind(const FileRef& file, const std::vector<const Piece*>& pieces) const {
   std::string bytes;
-  {
-    ReaderLock lock(file->mu);
-    if (file->damaged || (file->kind != FileKind::kWal && file->kind != FileKind::kStream)) return Status::Ok();
-    uint64_t end = file->size.load(std::memory_order_relaxed);
-    for (const Piece* piece : pieces) {
-      const ChunkLabel& label = piece->label;
-      if (label.incarnation != file->incarnation) continue;  // cut off by a truncate
-      if (label.offset > end) break;                         // not returned: a Flush would have written what is missing
-      const uint64_t skip = end - label.offset;
-      if (skip >= piece->bytes.size()) continue;  // on the device already
-      bytes.append(piece->bytes, skip);
-      end = label.offset + piece->bytes.size();
-    }
+  ReaderLock lock(file->mu);
+  if (file->damaged || (file->kind != FileKind::kWal && file->kind != FileKind::kStream)) {
+    engine_->logger->Error(Name(file->id) + " is damaged: what was staged behind its end is of no use");
+    return bytes;
   }
+  uint64_t end = file->size.load(std::memory_order_relaxed);
+  for (const Piece* piece : pieces) {
+    const ChunkLabel& label = piece->label;
+    if (label.incarnation != file->incarnation) continue;  // cut off by a truncate
+    if (label.offset > end) {
+      // Not returned, as a Flush would have written what is missing.
+      engine_->logger->Warn(Name(file->id) + ": staged bytes from " + std::to_string(label.offset) +
+                            " on are dropped, those from " + std::to_string(end) + " were not flushed");
+      break;
+    }
+    const uint64_t skip = end - label.offset;
+    if (skip >= piece->bytes.size()) continue;  // on the device already
+    bytes.append(piece->bytes, skip);
+    end = label.offset + piece->bytes.size();
+  }
+  return bytes;
+}
+
+Status StageReplay::WriteStream(const FileRef& file, const std::vector<const Piece*>& pieces) {
+  std::string bytes = BytesBehind(file, pieces);
   if (bytes.empty()) return Status::Ok();
   report_.stream_bytes += bytes.size();
   const PlacementOwner owner{file->creation_directory, 0};
-  return StreamState::WriteStaged(engine_, file, owner, bytes).WithContext("replay of " + Name(file->id));
+  const Status written = StreamState::WriteStaged(engine_, file, owner, bytes);
+  if (written.code() == StatusCode::kNoSpace || written.code() == StatusCode::kDeadlineExceeded) {
+    // A full device must mount all the same: files may be deleted then.
+    engine_->logger->Warn("what was staged of " + Name(file->id) + " stays staged: " + written.ToString());
+    left_.emplace_back(file, std::move(bytes));
+    return Status::Ok();
+  }
+  return written.WithContext("replay of " + Name(file->id));
+}
+
+Status StageReplay::Restage() {
+  for (const auto& [file, bytes] : left_) {
+    const PlacementOwner owner{file->creation_directory, 0};
+    FURROW_RETURN_IF_ERROR(StreamState::Restage(engine_, file, owner, bytes));
+  }
+  left_.clear();
+  return Status::Ok();
 }
 
 }  // namespace furrow

@@ -36,11 +36,16 @@ class StageReplay {
   Status ReplayRecords(ReplaySink* sink);
   // Once files are known and zones loaded, before live bytes are counted. Data that does not fit its checksum, or lies
   // in a zone that is not what it was, is left out and logged.
+  // IoError: it cannot be read now; nothing is given up for that.
   Status ApplyBulk(const std::function<FileRef(FileId)>& find);
   // Zones that must be flushed before the journal states what ApplyBulk found.
   const std::vector<ZoneId>& zones() const { return zones_; }
   // Read-write, when the journal takes records and streams are recovered: states and writes everything, durably.
+  // Streams that the device has no room for now are left for Restage.
   Status WriteBack(FileStore* files);
+  // Puts what is left into the stage that the pool has now, before the journal names that one. NoSpace: it has no room
+  // either.
+  Status Restage();
 
   // The view goes; the report stays.
   void Forget() { view_ = nullptr; }
@@ -59,11 +64,15 @@ class StageReplay {
     std::string tail;
   };
 
-  // False: that extent, and what lies behind it, is left out.
-  bool Believable(FileId file, const Extent& extent, Generation generation, bool summed);
-  void AddSummed(const Extent& extent, std::vector<Extent>* out);
-  void ApplyOne(const BulkState& state, const FileRef& file);
+  // False: that extent, and what lies behind it, is left out. IoError.
+  Result<bool> Believable(FileId file, const Extent& extent, Generation generation, bool summed);
+  Status AddSummed(const Extent& extent, std::vector<Extent>* out);
+  // The extents that can be believed, from the front.
+  Result<std::vector<Extent>> Believed(const BulkState& state);
+  Status ApplyOne(const BulkState& state, const FileRef& file);
   void LookAtOne(const BulkState& state, const FileRef& file);
+  // The bytes that follow the end of the file without a gap.
+  std::string BytesBehind(const FileRef& file, const std::vector<const Piece*>& pieces) const;
   Status WriteStream(const FileRef& file, const std::vector<const Piece*>& pieces);
   Status WriteTail(const Recovered& recovered, const std::string& name);
 
@@ -74,6 +83,7 @@ class StageReplay {
   std::vector<Piece> streams_;  // by file and offset
   std::vector<BulkState> bulk_;
   std::vector<Recovered> recovered_;
+  std::vector<std::pair<FileRef, std::string>> left_;  // streams: for Restage
   std::vector<ZoneId> zones_;
   StageReplayReport report_;
 };

@@ -10,8 +10,7 @@ constexpr size_t kFramesPerRecord = 512;  // at most some 20 KiB
 
 }  // namespace
 
-void RecordStreamProgress(const FileEngine& engine, FileNode* file, FileOffset from, bool closed,
-                          std::optional<uint32_t> incarnation_before_last) {
+void RecordStreamProgress(const FileEngine& engine, FileNode* file, FileOffset from, bool closed) {
   const FileOffset end(file->recorded_size);
   size_t i = file->extents.Find(from);
   for (bool last = false; !last;) {
@@ -26,7 +25,6 @@ void RecordStreamProgress(const FileEngine& engine, FileNode* file, FileOffset f
     }
     last = record.added.size() < kFramesPerRecord;
     record.closed = closed && last;
-    if (!last) record.incarnation = incarnation_before_last.value_or(file->incarnation);
     record.size = record.durable_size = last ? end.value() : record.added.back().end().value();
     file->Depend(engine.log->Append(record));
   }

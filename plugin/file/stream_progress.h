@@ -4,8 +4,6 @@
 // smallest zone, and a WAL made of small syncs has very many frames. Memory only; any thread.
 #pragma once
 
-#include <optional>
-
 #include "plugin/file/file_engine.h"
 #include "plugin/file/file_node.h"
 
@@ -13,9 +11,7 @@ namespace furrow {
 
 // Queues StreamProgressRecords for the frames from `from` to the file's recorded_size. Each states
 // the frames up to its own size, so that any first few of them are a true state; `closed` holds for the last.
-// Sets file->closed and its sequence. `incarnation_before_last`: what all but the last record state instead of the
-// file's own.
-void RecordStreamProgress(const FileEngine& engine, FileNode* file, FileOffset from, bool closed,
-                          std::optional<uint32_t> incarnation_before_last = std::nullopt) REQUIRES(file->mu);
+// Sets file->closed and its sequence.
+void RecordStreamProgress(const FileEngine& engine, FileNode* file, FileOffset from, bool closed) REQUIRES(file->mu);
 
 }  // namespace furrow

@@ -93,28 +93,64 @@ Status StreamState::WriteStaged(const FileEngine* engine, const FileRef& file, P
   return std::make_shared<StreamState>(engine, file, owner)->WriteStagedHere(data);
 }
 
+void StreamState::TakeOver(Bytes data, std::optional<ChunkLabel> label) {
+  reported_ = FileOffset(node_->size.load(std::memory_order_relaxed));
+  node_->open = std::make_unique<OpenState>();
+  node_->open->pending = std::make_unique<PendingBytes>(engine_->pool, reported_, label);
+  node_->open->pending->Append(data);
+  node_->size = (reported_ + data.size()).value();
+  oldest_ = std::max<int64_t>(1, engine_->clock->Now().count());
+  engine_->counters->host_bytes += data.size();
+  engine_->counters->staged_bytes += static_cast<int64_t>(data.size());
+}
+
 Status StreamState::WriteStagedHere(Bytes data) {
   SectionLock section(this);
-  uint32_t before = 0;
   FileOffset end;
   {
     WriterLock lock(node_->mu);
-    before = node_->incarnation++;
-    reported_ = FileOffset(node_->size.load(std::memory_order_relaxed));
-    end = reported_ + data.size();
-    node_->open = std::make_unique<OpenState>();
-    node_->open->pending = std::make_unique<PendingBytes>(engine_->pool, reported_);
-    node_->open->pending->Append(data);
-    node_->size = end.value();
+    TakeOver(data, std::nullopt);
+    end = node_->open->pending->end();
   }
-  engine_->counters->host_bytes += data.size();
-  engine_->counters->staged_bytes += static_cast<int64_t>(data.size());
-  FURROW_RETURN_IF_ERROR(WritePending(end, Cause::kDrain, false));
-  FURROW_RETURN_IF_ERROR(FlushZones());
+  Status status = WritePending(end, Cause::kDrain, false);
+  if (status.ok()) status = FlushZones();
   hold_.Release();
   WriterLock lock(node_->mu);
-  RecordStreamProgress(*engine_, node_, reported_, /*closed=*/true, before);
+  if (!status.ok()) {
+    // As it was, but for frames that the journal knows nothing of: the stage still has all of it.
+    AbsorbPendingLocked(0);
+    std::vector<FreedBytes> freed;
+    node_->extents.Truncate(reported_.value(), &freed);
+    node_->size = reported_.value();
+    node_->recorded_size = std::min(node_->recorded_size, reported_.value());
+    node_->open.reset();
+    engine_->SubLive(freed);
+    return status;
+  }
+  RecordStreamProgress(*engine_, node_, reported_, /*closed=*/true);
   node_->open.reset();
+  return Status::Ok();
+}
+
+Status StreamState::Restage(const FileEngine* engine, const FileRef& file, PlacementOwner owner, Bytes data) {
+  const auto stream = std::make_shared<StreamState>(engine, file, owner);
+  SectionLock section(stream.get());
+  return stream->RestageHere(data, stream);
+}
+
+Status StreamState::RestageHere(Bytes data, const std::shared_ptr<StreamState>& self) {
+  {
+    WriterLock lock(node_->mu);
+    TakeOver(data, StageLabel(*node_));
+    node_->open->stream = self;
+    closing_ = true;
+    // What is drained later is found by its frames: the file may not count as closed any more.
+    RecordStreamProgress(*engine_, node_, reported_, /*closed=*/false);
+    if (node_->open->pending->unstaged()) {
+      return Status::NoSpace("the stage has no room for what the last mount had staged of " + FileName(*node_));
+    }
+  }
+  ListForDrain();
   return Status::Ok();
 }
 
@@ -141,7 +177,9 @@ std::chrono::nanoseconds StreamState::oldest_unsettled() const {
 }
 
 bool StreamState::LeaveList() {
-  const bool given_up = has_failed_ || abandoned_;
+  // A file that has failed stays, for as long as it has bytes: whoever asks for everything to be durable must hear of
+  // it.
+  const bool given_up = abandoned_;
   if (!given_up && oldest_unsettled().count() != 0) return false;
   listed_ = false;
   {
@@ -185,6 +223,9 @@ Status StreamState::Append(Bytes data) {
   FileOffset before, after;
   {
     WriterLock lock(node_->mu);
+    if (engine_->unmounting.load(std::memory_order_relaxed)) {
+      return Status::Aborted("append to " + FileName(*node_) + ": the device is being unmounted");
+    }
     if (node_->damaged) {
       return Status::Corruption(FileName(*node_) + " has lost bytes at its end; truncate it before appending");
     }
@@ -200,10 +241,10 @@ Status StreamState::Append(Bytes data) {
     if (pending->unstaged()) unstaged_.store(true, std::memory_order_release);
     after = pending->end();
     node_->size.store(after.value(), std::memory_order_release);
+    ListForDrain();  // under the lock: an unmount that has seen it finds the file in the list
   }
   engine_->counters->host_bytes.fetch_add(data.size(), std::memory_order_relaxed);
   engine_->counters->staged_bytes.fetch_add(static_cast<int64_t>(data.size()), std::memory_order_relaxed);
-  ListForDrain();
   // Asked when a chunk was taken, more or less: nothing else adds to the pressure.
   const bool new_chunk = before.value() / ChunkPool::kChunkBytes != after.value() / ChunkPool::kChunkBytes;
   if (new_chunk && engine_->pool->pressure()) engine_->drainer->Kick();

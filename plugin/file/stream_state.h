@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "plugin/file/drainer.h"
@@ -33,11 +34,12 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   StreamState(const FileEngine* engine, const FileRef& file, PlacementOwner owner);
   ~StreamState();
 
-  // Writes bytes that a dead process had staged behind the end of `file`, and makes them durable. They get a new
-  // incarnation, which the journal states together with their frames: whoever looks before that finds the file as it
-  // was, and the stage still fits. The file is closed afterwards. Precondition: nothing is pending, and nobody else
-  // writes it.
+  // Writes bytes that a dead process had staged behind the end of `file`, and makes them durable. The file is closed
+  // afterwards. Where that fails it is as before. Precondition: nothing is pending, and nobody else writes it.
   static Status WriteStaged(const FileEngine* engine, const FileRef& file, PlacementOwner owner, Bytes data);
+  // The same where the device has no room now: stages them anew, in this mount's stage, to be drained later. NoSpace:
+  // no room there either.
+  static Status Restage(const FileEngine* engine, const FileRef& file, PlacementOwner owner, Bytes data);
 
   // A memory copy: takes node->mu, no system call, no I/O, unless the pool is overfull and this file has
   // a share in it: then the caller drains it first. W and U are counted.
@@ -116,7 +118,9 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   // `force`: also when there is little to state.
   void RecordProgress(bool force) REQUIRES(section_);
   void RecordProgressLocked(bool closed) REQUIRES(section_, node_->mu);
+  void TakeOver(Bytes data, std::optional<ChunkLabel> label) REQUIRES(section_, node_->mu);
   Status WriteStagedHere(Bytes data) EXCLUDES(mu_);
+  Status RestageHere(Bytes data, const std::shared_ptr<StreamState>& self) REQUIRES(section_);
   // States the file as closed if it is, and lets go of the node.
   void FinishIfClosed() REQUIRES(section_);
   void Absorb() REQUIRES(section_);
@@ -150,7 +154,6 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   uint64_t unreported_bytes_ GUARDED_BY(section_) = 0;  // device bytes of the frames since, durable or not
   uint64_t unreported_frames_ GUARDED_BY(section_) = 0;
   std::vector<Bytes> pieces_ GUARDED_BY(section_);  // scratch
-  bool absorbed_ GUARDED_BY(section_) = false;      // Absorb has run
 };
 
 // The FileWriter face of a StreamState.

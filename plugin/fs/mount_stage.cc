@@ -74,7 +74,8 @@ Status MountStage::Refuse(const Status& why, bool read_only) const {
 
 Status MountStage::OpenOld(const StageRecord& record, bool read_only) {
   old_record_ = record;
-  if (record.path.empty()) return Status::Ok();
+  had_record_ = !record.path.empty();
+  if (!had_record_) return Status::Ok();
   FURROW_ASSIGN_OR_RETURN(const std::string boot_id, BootId());
   if (record.boot_id != boot_id) {
     engine_->logger->Info(
@@ -198,42 +199,53 @@ void MountStage::RemoveFile(const std::string& path) const {
   if (error) engine_->logger->Warn("the used-up stage " + path + " stays: " + error.message());
 }
 
-Status MountStage::Enable(FileStore* files) {
-  StageRecord record;
-  if (stage_) {
-    const StageIdentity& id = stage_->identity();
-    record = {id.mount_epoch, id.token, stage_->path(), id.boot_id, id.device};
-  }
-  if (stage_ || !old_record_.path.empty()) {
-    files->SetStageRecord(record);
-    engine_->log->Append(record);
-  }
-  FURROW_RETURN_IF_ERROR(engine_->log->SyncAll());
-  // Only now nothing depends on the old one any more.
+void MountStage::RemoveOld() {
   if (old_) {
     replay_->Forget();
     RemoveFile(old_->path());
     old_.reset();
   }
   if (!given_up_.empty()) RemoveFile(given_up_);
+}
+
+Status MountStage::Enable(FileStore* files) {
+  StageRecord record;
   const bool write_through = !stage_ && engine_->device->OutlivesProcess();
   engine_->pool->SetStage(stage_.get(), stage_ || write_through);
   if (stage_) {
-    stage_->SetSequences(engine_->log->last_appended(), engine_->log->durable());
-    stager_ = std::make_unique<RecordStager>(engine_->pool);
-    engine_->log->SetStage(stager_.get());
+    const StageIdentity& id = stage_->identity();
+    record = {id.mount_epoch, id.token, stage_->path(), id.boot_id, id.device};
     stage_->Start();
+  }
+  // Before the journal names the new stage, which ends the old one.
+  if (replay_) FURROW_RETURN_IF_ERROR(replay_->Restage());
+  if (stage_ || had_record_) {
+    files->SetStageRecord(record);
+    engine_->log->Append(record);
+  }
+  FURROW_RETURN_IF_ERROR(engine_->log->SyncAll());
+  // Only now nothing depends on the old one any more.
+  RemoveOld();
+  if (stage_) {
+    stage_->SetSequences(engine_->log->last_appended(), engine_->log->durable());
+    stager_ = std::make_unique<RecordStager>(engine_->pool, engine_->log->durable());
+    engine_->log->SetStage(stager_.get());
   } else if (write_through) {
     engine_->log->SetStage(&no_stage_);
   }
-  return Status::Ok();
+  // What came between the two is neither staged nor durable.
+  return engine_->log->SyncAll();
 }
 
+void MountStage::BeginUnmount() { engine_->log->SetStage(&no_stage_); }
+
 void MountStage::Disable(FileStore* files, bool drained) {
-  engine_->log->SetStage(nullptr);
   if (!stage_) return;
   stage_->Stop();
-  if (!drained) return;
+  if (!drained) {
+    stage_->Keep();
+    return;
+  }
   files->SetStageRecord({});
   engine_->log->Append(StageRecord{});
 }

@@ -47,7 +47,9 @@ class MountStage {
   Status WriteBack(FileStore* files);
   // Records this mount's stage durably, takes it into use, and removes the old one.
   Status Enable(FileStore* files);
-  // No more is staged from now on. `drained`: nothing in it is needed any more; a record says so, and the stage goes
+  // Records wait for the journal from now on. Before the flag FileEngine::unmounting is set.
+  void BeginUnmount();
+  // Nothing is staged any more. `drained`: nothing in it is needed any more; a record says so, and the stage goes
   // with Remove.
   void Disable(FileStore* files, bool drained);
   // After that record is durable.
@@ -67,6 +69,7 @@ class MountStage {
   Status WithWayOut(const Status& why) const;
   Status Refuse(const Status& why, bool read_only) const;
   void RemoveUnrecorded();
+  void RemoveOld();
   void RemoveFile(const std::string& path) const;
   std::string Directory() const;
 
@@ -74,7 +77,8 @@ class MountStage {
   const MountOptions options_;
   const std::string device_name_;
   StageRecord old_record_;
-  std::string given_up_;  // path of the old one, if it cannot be read and drop_damaged_stage is set; else empty
+  std::string given_up_;     // path of the old one, if it cannot be read and drop_damaged_stage is set; else empty
+  bool had_record_ = false;  // the journal names a stage, ours or not
   std::unique_ptr<StageView> old_;
   std::unique_ptr<StageReplay> replay_;
   std::string why_none_;  // the mount has no stage

@@ -72,7 +72,9 @@ Status Volume::DoMount() {
   FURROW_RETURN_IF_ERROR(stage_->ApplyBulk([this](FileId id) { return files_->FindFile(id); }));
   files_->AccountLiveAtMount();
   log_->AccountJournalZones(zones_.get());
-  zones_->FinishLoad(read_only_);
+  // Records that only a stage has are not durable yet, so no reset may rely on them.
+  const StageReplayReport* const staged = stage_->replayed();
+  zones_->FinishLoad(read_only_, /*records_durable=*/!staged || staged->records == 0);
   if (!read_only_) FURROW_RETURN_IF_ERROR(StartWriting(recovered));
   LogMountLine();
   if (!read_only_) control_ = VolumeControl::Start(this, logger_, clock_);
@@ -206,6 +208,12 @@ Status Volume::UnmountOnce() {
   const auto keep = [&first](const Status& status) {
     if (first.ok()) first = status;
   };
+  // What returns from here on is durable, or an error: nothing may be left in the stage that nobody drains.
+  stage_->BeginUnmount();
+  engine_.unmounting = true;
+  for (const FileRef& file : files_->table().All()) {
+    WriterLock lock(file->mu);  // whoever did not see the flag is done, and in the drainer's list
+  }
   // Files first, then the journal that they have written to, then the zones: the last records may need one.
   keep(drainer_->Stop());
   keep(files_->Stop());
@@ -234,16 +242,24 @@ Status Volume::LockFile(const std::string& path) {
   FURROW_ASSIGN_OR_RETURN(const std::vector<std::string> parts, SplitPath(path));
   std::string key;
   for (const std::string& part : parts) key += "/" + part;
+  {
+    MutexLock lock(mu_);
+    if (std::find(locks_.begin(), locks_.end(), key) != locks_.end()) {
+      return Status::Busy("lock hold by current process: " + path + ": close the database that has it open");
+    }
+    locks_.push_back(key);
+  }
+  const Status made = MakeLockFile(path);
+  if (made.ok()) return made;
   MutexLock lock(mu_);
-  if (std::find(locks_.begin(), locks_.end(), key) != locks_.end()) {
-    return Status::Busy("lock hold by current process: " + path + ": close the database that has it open");
-  }
-  if (!files_->names().Lookup(path).ok()) {
-    FURROW_ASSIGN_OR_RETURN(OpenedWriter made, files_->Create(path, FileKind::kSmall));
-    FURROW_RETURN_IF_ERROR(files_->CloseWriter(&made));
-  }
-  locks_.push_back(key);
-  return Status::Ok();
+  std::erase(locks_, key);
+  return made;
+}
+
+Status Volume::MakeLockFile(const std::string& path) {
+  if (files_->names().Lookup(path).ok()) return Status::Ok();
+  FURROW_ASSIGN_OR_RETURN(OpenedWriter made, files_->Create(path, FileKind::kSmall));
+  return files_->CloseWriter(&made);
 }
 
 Status Volume::UnlockFile(const std::string& path) {

@@ -81,6 +81,7 @@ class Volume {
   Status ResolveUnknownZones();
   Status RecoverStreamFiles(std::vector<FileRef>* changed);
   Status StartWriting(const std::vector<FileRef>& recovered);
+  Status MakeLockFile(const std::string& path);
   void LogMountLine() const;
   FileInfo Describe(const std::string& path, const NameEntry& entry, bool with_extents) const;
 

@@ -169,7 +169,8 @@ Status ZoneLoader::ResolveUnknown(ZoneId zone, bool evidence_of_use) {
   return Status::Ok();
 }
 
-void ZoneLoader::FinishLoad(bool read_only) {
+void ZoneLoader::FinishLoad(bool read_only, bool records_durable) {
+  records_durable_ = records_durable;
   for (ZoneId z : unknown_) Quarantine(z, "its header is damaged, and nobody looked for data in it");
   unknown_.clear();
   MutexLock lock(core_->mu);
@@ -205,8 +206,8 @@ void ZoneLoader::PlaceLocked(ZoneId z) {
     return;
   }
   if (s.reset_intended) {
-    // The record is durable already: only the device's part is missing.
-    if (!core_->read_only) core_->table.Move(z, ZonePlace::kCommitted);
+    // Where the record is durable already, only the device's part is missing.
+    if (!core_->read_only) core_->table.Move(z, records_durable_ ? ZonePlace::kCommitted : ZonePlace::kDead);
     if (!core_->read_only) core_->kick_resets();
     return;
   }

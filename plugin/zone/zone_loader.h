@@ -22,7 +22,7 @@ class ZoneLoader {
   std::vector<PersistedZone> StreamZones() const EXCLUDES(core_->mu);
   std::vector<ZoneId> UnknownZones() const { return unknown_; }
   Status ResolveUnknown(ZoneId zone, bool evidence_of_use) EXCLUDES(core_->mu);
-  void FinishLoad(bool read_only) EXCLUDES(core_->mu);
+  void FinishLoad(bool read_only, bool records_durable) EXCLUDES(core_->mu);
 
  private:
   Status CheckKnown(std::span<const PersistedZone> known) const;
@@ -38,6 +38,7 @@ class ZoneLoader {
   void PlaceLocked(ZoneId z) REQUIRES(core_->mu);
   void ReportLostLocked(ZoneId z) REQUIRES(core_->mu);
 
+  bool records_durable_ = true;  // set by FinishLoad
   ZoneCore* const core_;
   std::vector<ZoneId> unknown_;  // damaged headers, not resolved
   std::vector<ZoneId> repeat_;   // whose recorded reset has not happened

@@ -55,7 +55,9 @@ Status ZoneManager::ResolveUnknown(ZoneId zone, bool evidence_of_use) {
 }
 
 void ZoneManager::AddLiveAtMount(ZoneId zone, uint64_t bytes) { impl_->core.AddLive(zone, bytes); }
-void ZoneManager::FinishLoad(bool read_only) { impl_->loader.FinishLoad(read_only); }
+void ZoneManager::FinishLoad(bool read_only, bool records_durable) {
+  impl_->loader.FinishLoad(read_only, records_durable);
+}
 void ZoneManager::Start() { impl_->reclaimer.Start(); }
 
 void ZoneManager::Stop() {

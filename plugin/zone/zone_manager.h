@@ -90,8 +90,9 @@ class ZoneManager {
   Status ResolveUnknown(ZoneId zone, bool evidence_of_use);
   // Live bytes of extents found at mount (same accounting as Append's).
   void AddLiveAtMount(ZoneId zone, uint64_t bytes);
-  // Ends the mount phase: builds the indexes, queues dead zones for reset (read-write).
-  void FinishLoad(bool read_only);
+  // Ends the mount phase: builds the indexes, queues dead zones for reset (read-write). `records_durable`: of what Load
+  // was told, all is in the journal; otherwise resets intended there are recorded once more before they are sent.
+  void FinishLoad(bool read_only, bool records_durable = true);
   // Starts and stops the background thread for resets, finishes and closes. Stop waits for the operation in progress.
   void Start();
   void Stop();

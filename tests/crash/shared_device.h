@@ -19,6 +19,8 @@ class SharedDevice final : public ZonedDevice {
   explicit SharedDevice(std::shared_ptr<ZonedDevice> device)
       : ZonedDevice(device->name(), device->geometry()), device_(std::move(device)) {}
   std::string Identity() const override { return device_->Identity(); }
+  // Crashes here are power cuts: no stage is left after one.
+  bool OutlivesProcess() const override { return device_->OutlivesProcess(); }
 
  private:
   Status ReportImpl(ZoneId first, uint32_t count, std::vector<ZoneReport>* out) override {

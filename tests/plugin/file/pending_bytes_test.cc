@@ -208,6 +208,17 @@ TEST_F(StagedPendingBytes, AreFoundAfterEachCall) {
   EXPECT_TRUE(Found().empty());
 }
 
+// An unmount that failed leaves its stage to the next mount, whatever is destroyed afterwards.
+TEST_F(StagedPendingBytes, AreFoundInAStageThatIsKept) {
+  {
+    PendingBytes pending(&pool_, FileOffset(0), label_);
+    pending.Append("not durable");
+    stage_->Keep();
+    pending.TruncateTo(FileOffset(3));
+  }
+  EXPECT_EQ(Found()[0], "not durable");
+}
+
 TEST_F(StagedPendingBytes, SayWhenTheStageHadNoRoom) {
   PendingBytes pending(&pool_, FileOffset(0), label_);
   pending.Append(std::string(3 * kStageSegmentBytes, 'x'));  // more than the limit

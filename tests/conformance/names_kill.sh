@@ -30,7 +30,7 @@ need_build
 program=$BUILD/tests/names_kill_test
 [[ -x $program ]] || die "$program is missing; build it: tests/scripts/build.sh release names_kill_test"
 make_scratch "$parent"
-need_space "$parent" 3
+need_space "$parent" 5
 root=
 if [[ $fs == posix ]]; then
   uri=posix
@@ -39,7 +39,7 @@ if [[ $fs == posix ]]; then
 else
   mkdir "$SCRATCH/stages"
   uri="furrow://dir:$SCRATCH/device?stage_dir=$SCRATCH/stages&stage=$stage"
-  new_device "$SCRATCH/device" 64 8MiB
+  new_device "$SCRATCH/device" 64 64MiB  # nothing is collected yet, and all rounds stay
 fi
 RANDOM=$((seed % 32768))
 

@@ -152,6 +152,8 @@ void CrashRun::MountOrCutAgain() {
       device_->AddRule(rule);
     }
     if (!Mount()) continue;
+    // A cut that the mount did not live to see must not come while its state is compared.
+    device_->ClearRules();
     if (device_->powered()) break;
     volume_.reset();
   }

@@ -64,7 +64,6 @@ ReplaySink* FileStore::replay_sink() { return replay_.get(); }
 std::vector<PersistedZone> FileStore::ReplayedZones() const { return replay_->Zones(); }
 Totals FileStore::ReplayedTotals() const { return replay_->totals(); }
 StageRecord FileStore::ReplayedStage() const { return replay_->stage(); }
-FileRef FileStore::ReplayedFile(FileId id) const { return replay_->FindFile(id); }
 
 void FileStore::SetStageRecord(const StageRecord& stage) {
   MutexLock lock(queue_mu_);

@@ -82,8 +82,6 @@ class FileStore final : public CheckpointSource {
   void AccountLiveAtMount() const;
   // What the journal says of the last mount's stage.
   StageRecord ReplayedStage() const;
-  // The file as replayed so far, while the replay lasts; null: none.
-  FileRef ReplayedFile(FileId id) const;
   // What checkpoints say of this mount's stage (an empty path: nothing). Call it before the record is appended.
   void SetStageRecord(const StageRecord& stage) EXCLUDES(queue_mu_);
   // Totals counted over earlier mounts; the base of CurrentTotals.

@@ -47,11 +47,6 @@ void StateReplay::Take(ZoneObject&& o) { zones_[o.zone.zone] = o.zone; }
 void StateReplay::Take(GlobalObject&& o) { totals_ = o.totals; }
 void StateReplay::Take(StageObject&& o) { stage_ = std::move(o.stage); }
 
-FileRef StateReplay::FindFile(FileId id) const {
-  const auto it = files_.find(id);
-  return it == files_.end() ? nullptr : it->second;
-}
-
 StateReplay::ReplayDirectory* StateReplay::Newer(FileId directory, Sequence s) {
   const auto it = directories_.find(directory);
   if (it == directories_.end() || it->second.sequence >= s) return nullptr;

@@ -29,8 +29,6 @@ class StateReplay final : public ReplaySink {
   const Totals& totals() const { return totals_; }
   // What the journal says of the last mount's stage; an empty path: nothing is staged.
   const StageRecord& stage() const { return stage_; }
-  // The file as replayed so far, names or none; null: no such file. Valid until Install.
-  FileRef FindFile(FileId id) const;
   // Builds the tree in `names` and the files in `table`; what is not reachable from the root is
   // gone. Corruption: a name whose file or directory is not there.
   Status Install(NameSpace* names, FileTable* table);

@@ -10,16 +10,13 @@
 #include <thread>
 
 #include "plugin/device/mem_device.h"
+#include "tests/plugin/fs/mount_test_util.h"
 
 namespace furrow {
 namespace {
 
-// As a drive: what it holds is there for other processes, so its mounts have a stage.
-class KeptDevice final : public MemDevice {
- public:
-  using MemDevice::MemDevice;
-  bool OutlivesProcess() const override { return true; }
-};
+using testing::Get;
+using testing::KeptDevice;
 
 class MountPointTest : public ::testing::Test {
  protected:
@@ -69,17 +66,6 @@ class MountPointTest : public ::testing::Test {
     ASSERT_TRUE(opened->writer->Append(data).ok());
     ASSERT_TRUE(opened->writer->Sync().ok());
     ASSERT_TRUE(opened->writer->Close().ok());
-  }
-  static std::string Get(const OpenedFile& file) {
-    std::string data(file.size() + 10, '?');
-    const Result<size_t> got = file.Read(FileOffset(0), data.size(), data.data());
-    if (!got.ok()) return "<" + got.status().ToString() + ">";
-    data.resize(*got);
-    return data;
-  }
-  static std::string Get(MountPoint* mount, const std::string& path) {
-    const Result<std::unique_ptr<OpenedFile>> file = mount->OpenForRead(path);
-    return file.ok() ? Get(**file) : "<" + file.status().ToString() + ">";
   }
   static std::vector<std::string> Names(MountPoint* mount, const std::string& path) {
     std::vector<std::string> names;

@@ -14,10 +14,13 @@
 
 #include "plugin/device/device_factory.h"
 #include "plugin/fs/mount_point.h"
+#include "tests/plugin/fs/mount_test_util.h"
 #include "util/rng.h"
 
 namespace furrow {
 namespace {
+
+using testing::Get;
 
 // Content that tells at each offset which file it belongs to.
 std::string Pattern(uint64_t seed, size_t n) {
@@ -84,17 +87,6 @@ class BesideTest : public ::testing::TestWithParam<bool> {
       ASSERT_TRUE(opened.writer->Sync().ok());
     }
     ASSERT_TRUE(volume->files().CloseWriter(&opened).ok());
-  }
-  static std::string Get(const OpenedFile& file) {
-    std::string data(file.size() + 10, '?');
-    const Result<size_t> got = file.Read(FileOffset(0), data.size(), data.data());
-    if (!got.ok()) return "<" + got.status().ToString() + ">";
-    data.resize(*got);
-    return data;
-  }
-  static std::string Get(MountPoint* mount, const std::string& path) {
-    const Result<std::unique_ptr<OpenedFile>> file = mount->OpenForRead(path);
-    return file.ok() ? Get(**file) : "<" + file.status().ToString() + ">";
   }
   static bool IsStale(const std::string& seen) {
     return seen.find("stale: deleted by the writer") != std::string::npos;

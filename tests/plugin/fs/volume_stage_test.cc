@@ -3,30 +3,20 @@
 // A Volume and its stage: what a mount finds of the one before. A mount that is let go of without an unmount stands for
 // a process that died: its stage stays, and nothing of it is written any more.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-
-#include "plugin/device/mem_device.h"
 #include "plugin/file/file_reader.h"
-#include "plugin/file/stage_directory.h"
 #include "plugin/fs/volume.h"
+#include "tests/plugin/file/stage_test_util.h"
+#include "tests/plugin/fs/mount_test_util.h"
 
 namespace furrow {
 namespace {
 
-// As a drive: what it holds is there for other processes.
-class KeptDevice final : public MemDevice {
- public:
-  using MemDevice::MemDevice;
-  bool OutlivesProcess() const override { return true; }
-};
+using testing::KeptDevice;
 
 class VolumeStageTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    stages_ = std::filesystem::path(::testing::TempDir()) / ("volume_stage_test." + std::to_string(getpid()));
-    std::filesystem::create_directories(stages_);
     DeviceGeometry geometry;
     geometry.zone_size = geometry.zone_capacity = 1 << 20;
     geometry.zone_count = 64;
@@ -35,21 +25,17 @@ class VolumeStageTest : public ::testing::Test {
     MemDevice device(zones_);
     ASSERT_TRUE(MetadataLog::Format(&device, FormatOptions{Uuid{1, 2, 3}, "test", 1}).ok());
   }
-  void TearDown() override { std::filesystem::remove_all(stages_); }
 
   Result<std::shared_ptr<Volume>> Mount(MountMode mode = MountMode::kReadWrite) {
     MountOptions options;
     options.mode = mode;
-    options.stage_directory = stages_;
+    options.stage_directory = stages_.path();
     return Volume::MountDevice(std::make_unique<KeptDevice>(zones_, mode != MountMode::kReadOnly), options,
                                NullLogger(), SystemClock());
   }
-  size_t Stages() const {
-    return static_cast<size_t>(
-        std::distance(std::filesystem::directory_iterator(stages_), std::filesystem::directory_iterator()));
-  }
+  size_t Stages() const { return stages_.Names().size(); }
 
-  std::filesystem::path stages_;
+  test::StageDirectory stages_;
   std::shared_ptr<MemZones> zones_;
 };
 

@@ -63,18 +63,25 @@ void ZoneReclaimer::ResetThread() {
 }
 
 bool ZoneReclaimer::AwaitHolds() {
-  bool held = false;
   MutexLock lock(core_->mu);
-  while (!core_->stopping && core_->table.count(ZonePlace::kDead) + core_->table.count(ZonePlace::kCommitted) != 0 &&
-         core_->ResetsHeldLocked()) {
-    if (!held) core_->counters.resets_held++;
-    held = true;
-    core_->holds_changed.WaitFor(core_->mu, kLookAgain);
-  }
-  return held && !core_->stopping;
+  // Not whether they are held now: a hold that has ended since stopped the run all the same.
+  if (!met_hold_) return false;
+  core_->counters.resets_held++;
+  while (!core_->stopping && core_->ResetsHeldLocked()) core_->holds_changed.WaitFor(core_->mu, kLookAgain);
+  return !core_->stopping;
+}
+
+bool ZoneReclaimer::HeldLocked(ZoneId next) {
+  if (next == kNoZone || !core_->ResetsHeldLocked()) return false;
+  met_hold_ = true;
+  return true;
 }
 
 void ZoneReclaimer::RunResets() {
+  {
+    MutexLock lock(core_->mu);
+    met_hold_ = false;
+  }
   do {
     ResetCommitted();
   } while (CommitDead());
@@ -107,9 +114,9 @@ bool ZoneReclaimer::CommitDead() {
 std::vector<ZoneReclaimer::Candidate> ZoneReclaimer::TakeDead() {
   std::vector<Candidate> batch;
   MutexLock lock(core_->mu);
-  while (batch.size() < kZonesPerCommit && !core_->stopping && !core_->ResetsHeldLocked()) {
+  while (batch.size() < kZonesPerCommit && !core_->stopping) {
     const ZoneId z = core_->table.First(ZonePlace::kDead);
-    if (z == kNoZone) break;
+    if (z == kNoZone || HeldLocked(z)) break;
     core_->table.Move(z, ZonePlace::kNone);
     core_->resets_in_hand++;
     batch.push_back({z, core_->table.at(z).open});
@@ -170,7 +177,7 @@ ZoneId ZoneReclaimer::TakeUnpinned() {
   MutexLock lock(core_->mu);
   for (;;) {
     const ZoneId z = core_->table.First(ZonePlace::kCommitted);
-    if (z == kNoZone || core_->stopping || core_->ResetsHeldLocked()) return kNoZone;
+    if (z == kNoZone || core_->stopping || HeldLocked(z)) return kNoZone;
     // Nothing refers to the zone any more, so nobody new comes; the last to leave tells us.
     const uint32_t readers = core_->shared(z).readers.fetch_or(ZoneShared::kResetWaits, std::memory_order_seq_cst);
     if ((readers & ~ZoneShared::kResetWaits) == 0) {

@@ -37,8 +37,10 @@ class ZoneReclaimer {
 
   void ResetThread() EXCLUDES(core_->mu);
   void RunResets() EXCLUDES(core_->mu);
-  // Waits while dead zones are held. True: they were, and there is work now.
+  // Where a hold stopped the last run: waits until it is over. True: there is work now.
   bool AwaitHolds() EXCLUDES(core_->mu);
+  // Whether `next` has to wait for a hold.
+  bool HeldLocked(ZoneId next) REQUIRES(core_->mu);
   // Takes dead zones through the journal. False: there was none, or the journal refused.
   bool CommitDead() EXCLUDES(core_->mu);
   std::vector<Candidate> TakeDead() EXCLUDES(core_->mu);
@@ -59,7 +61,8 @@ class ZoneReclaimer {
   void FinishOne(ZoneId z, const std::shared_ptr<OpenZone>& open) EXCLUDES(core_->mu);
 
   ZoneCore* const core_;
-  bool started_ = false;  // owner's thread
+  bool met_hold_ GUARDED_BY(core_->mu) = false;  // a hold kept the last run from a zone
+  bool started_ = false;                         // owner's thread
   TaskThread reset_thread_;
   TaskThread finish_thread_;
 };

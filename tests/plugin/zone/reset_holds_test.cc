@@ -185,7 +185,11 @@ TEST_F(HoldTest, HoldersComeAndGoWhileZonesDie) {
       manager_->ReleaseResets(*hold);
     }
   });
-  for (int i = 0; i < kZones; ++i) Kill(FullZone(ZoneRole::kBulk));
+  for (int i = 0; i < kZones; ++i) {
+    Kill(FullZone(ZoneRole::kBulk));
+    // Nothing else wakes the thread: a hold that ends just after it was met must not leave the zone lying.
+    Await([this, i] { return resets() > static_cast<uint64_t>(i); });
+  }
   holder.join();
   ExpectBalanced();
 }

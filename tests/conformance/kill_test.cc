@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program of the kill test (kill.sh drives it; it is killed while it writes):
-//   kill_test write FS DB ACKS SEED THREADS [--no-sync] [--for=MS [--exit]] [--unsynced]
+//   kill_test write FS DB ACKS SEED THREADS [--no-sync] [--for=MS [--exit|--die]] [--unsynced]
 //     writes for ever, each batch synced, then acknowledged in ACKS.<thread>
 //   kill_test check FS DB ACKS SEED THREADS [--abandon]
 //     opens the database and compares all of it with what was acknowledged
 // FS: "posix" or a furrow:// URI. --no-sync: batches go to the WAL, but are not synced. --for: ends after so many
-// milliseconds and closes the database, or, with --exit, calls exit() with the database open. --unsynced plants a bug
-// on purpose: batches wait in RocksDB's own buffer and are acknowledged although nothing has been handed to the file
-// system; check must then fail. --abandon: ends as a kill would, without closing. Exit codes: 0 ok, 1 the database is
-// not what was acknowledged, 2 usage, 3 it could not be opened or written.
+// milliseconds and closes the database, or, with --exit, calls exit() with the database open, or, with --die, kills
+// itself as soon as the next batch is acknowledged, so that the newest bytes have had no time to be drained. --unsynced
+// plants a bug on purpose: batches wait in RocksDB's own buffer and are acknowledged although nothing has been handed
+// to the file system; check must then fail. --abandon: ends as a kill would, without closing. Exit codes: 0 ok, 1 the
+// database is not what was acknowledged, 2 usage, 3 it could not be opened or written.
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cinttypes>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -45,7 +47,7 @@ struct Arguments {
   std::string fs, db, acks;
   uint64_t seed = 0;
   uint32_t threads = 0;
-  bool unsynced = false, no_sync = false, exit = false, abandon = false;
+  bool unsynced = false, no_sync = false, exit = false, die = false, abandon = false;
   uint64_t milliseconds = 0;  // 0: for ever
 };
 
@@ -140,17 +142,19 @@ bool WriteForEver(const Arguments& args, Database* database, uint32_t thread) {
   AckLog acks(AckPath(args, thread));
   if (!acks.ok()) return Fail("acknowledgement log", rdb::Status::IOError(AckPath(args, thread), std::strerror(errno)));
   const auto began = std::chrono::steady_clock::now();
+  const auto over = [&] {
+    return args.milliseconds > 0 &&
+           std::chrono::steady_clock::now() - began >= std::chrono::milliseconds(args.milliseconds);
+  };
   for (uint64_t number = before.empty() ? 1 : before.back().number + 1;; ++number) {
-    if (args.milliseconds > 0 &&
-        std::chrono::steady_clock::now() - began >= std::chrono::milliseconds(args.milliseconds)) {
-      return true;
-    }
+    if (!args.die && over()) return true;
     const std::vector<KillChange> changes = plan.Batch(thread, number);
     rdb::Status status = WriteBatchOf(args, database, thread, changes);
     if (!status.ok()) return Fail("write", status);
     if (!acks.Append(number, KillPlan::Hash(changes))) {
       return Fail("acknowledgement log", rdb::Status::IOError(AckPath(args, thread), std::strerror(errno)));
     }
+    if (args.die && over()) ::kill(::getpid(), SIGKILL);
     if (thread == 0 && number % 200 == 0 && !args.unsynced) {
       status = database->db->Flush(rdb::FlushOptions(), database->families[number / 200 % 2].get());
       if (!status.ok()) return Fail("flush", status);
@@ -284,6 +288,8 @@ bool Parse(int argc, char** argv, Arguments* args) {
       args->no_sync = true;
     } else if (word == "--exit") {
       args->exit = true;
+    } else if (word == "--die") {
+      args->die = true;
     } else if (word.rfind("--for=", 0) == 0) {
       args->milliseconds = std::strtoull(word.c_str() + 6, nullptr, 10);
     } else if (word == "--abandon") {
@@ -300,8 +306,8 @@ int Main(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
   if ((verb != "write" && verb != "check") || !Parse(argc, argv, &args)) {
     std::fprintf(stderr,
-                 "usage: kill_test write|check FS DB ACKS SEED THREADS [--no-sync] [--for=MS [--exit]] [--unsynced] "
-                 "[--abandon]\n");
+                 "usage: kill_test write|check FS DB ACKS SEED THREADS [--no-sync] [--for=MS [--exit|--die]] "
+                 "[--unsynced] [--abandon]\n");
     return 2;
   }
   return verb == "write" ? Write(args) : Check(args);

@@ -49,6 +49,9 @@ struct Arguments {
   uint32_t threads = 0;
   bool unsynced = false, no_sync = false, exit = false, die = false, abandon = false;
   uint64_t milliseconds = 0;  // 0: for ever
+
+  // Something has to be lost: no flush of RocksDB's may save it.
+  bool PlantsLoss() const { return unsynced || die; }
 };
 
 // A database with its Env; the Env dies last.
@@ -67,7 +70,7 @@ struct Database {
 };
 
 // Small buffers and files: in a second there are flushes, compactions, WAL changes and MANIFEST writes.
-rdb::Options MakeOptions(rdb::Env* env, bool unsynced) {
+rdb::Options MakeOptions(rdb::Env* env, const Arguments& args) {
   rdb::Options options;
   options.env = env;
   options.create_if_missing = true;
@@ -81,8 +84,8 @@ rdb::Options MakeOptions(rdb::Env* env, bool unsynced) {
   options.max_manifest_file_size = 16 << 10;  // rolls the MANIFEST, and with it replaces CURRENT
   options.keep_log_file_num = 3;
   options.wal_recovery_mode = rdb::WALRecoveryMode::kPointInTimeRecovery;
-  if (unsynced) {
-    options.manual_wal_flush = true;
+  options.manual_wal_flush = args.unsynced;
+  if (args.PlantsLoss()) {
     options.write_buffer_size = 64 << 20;  // else the writers mostly wait for a flush, with nothing left to lose
     options.max_total_wal_size = 1 << 30;
   }
@@ -107,7 +110,7 @@ bool Open(const Arguments& args, Database* out) {
     if (!status.ok()) return Fail(args.fs.c_str(), status);
     out->env = rdb::NewCompositeEnv(fs);
   }
-  const rdb::Options options = MakeOptions(out->env.get(), args.unsynced);
+  const rdb::Options options = MakeOptions(out->env.get(), args);
   std::vector<rdb::ColumnFamilyDescriptor> descriptors;
   for (const char* name : kFamilies) descriptors.emplace_back(name, options);
   std::vector<rdb::ColumnFamilyHandle*> handles;
@@ -155,7 +158,7 @@ bool WriteForEver(const Arguments& args, Database* database, uint32_t thread) {
       return Fail("acknowledgement log", rdb::Status::IOError(AckPath(args, thread), std::strerror(errno)));
     }
     if (args.die && over()) ::kill(::getpid(), SIGKILL);
-    if (thread == 0 && number % 200 == 0 && !args.unsynced) {
+    if (thread == 0 && number % 200 == 0 && !args.PlantsLoss()) {
       status = database->db->Flush(rdb::FlushOptions(), database->families[number / 200 % 2].get());
       if (!status.ok()) return Fail("flush", status);
     }

@@ -71,7 +71,7 @@ write_for() {
 }
 
 # write_and_die: the writer dies where its last batch can be in the stage alone. (At a random moment it mostly waits for RocksDB's
-# compactions, with everything drained.)
+# flushes and compactions, with everything drained.)
 write_and_die() {
   timeout --kill-after=5 60 "$program" write "$uri" /db "$SCRATCH/acks" "$seed" "$threads" --no-sync --for=1000 --die \
     >"$SCRATCH/log" 2>&1 &

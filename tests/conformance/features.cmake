@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# RocksDB's features on Furrow, and cases that file systems like it have got wrong.
+add_executable(features_child features_child.cc)
+target_link_libraries(features_child PRIVATE furrow_face)
+set_target_properties(features_child PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+add_dependencies(furrow_tests features_child)
+
+furrow_test(NAME features_copies_test SOURCES features_copies_test.cc LIBS furrow_face)
+furrow_test(NAME features_logs_test SOURCES features_logs_test.cc LIBS furrow_face)
+furrow_test(NAME features_tables_test SOURCES features_tables_test.cc LIBS furrow_face)
+furrow_test(NAME features_readers_test SOURCES features_readers_test.cc features_child_process.cc LIBS furrow_face)

@@ -19,7 +19,8 @@ ZoneRequest JournalRequest(uint64_t need) {
 // From this many on the zone layer keeps a second slot for the journal's roll.
 constexpr uint32_t kSlotsForRoll = 8;
 
-// Fewer empty zones than this, and resets are waited for: their own records need room in the journal.
+// Fewer empty zones than this behind those of a checkpoint, and resets are waited for: their own records need room in
+// the journal.
 constexpr uint32_t kSpareZones = 3;
 
 bool HasSlots(const DeviceGeometry& g) {
@@ -115,7 +116,8 @@ Result<ZoneHold> JournalChain::SelectFresh() {
 }
 
 void JournalChain::CountEmptyZones() {
-  short_of_zones_.store(zones_->Space().empty_zones < kSpareZones, std::memory_order_relaxed);
+  const uint32_t wanted = checkpoint_zones_.load(std::memory_order_relaxed) + kSpareZones;
+  short_of_zones_.store(zones_->Space().empty_zones < wanted, std::memory_order_relaxed);
 }
 
 void JournalChain::WaitForZones() {
@@ -272,7 +274,9 @@ Status JournalChain::Close() {
 
 void JournalChain::NoteCheckpointSize(uint64_t bytes) {
   const DeviceGeometry& g = device_->geometry();
-  zones_->SetCheckpointZones(static_cast<uint32_t>(bytes / (g.zone_capacity - g.block_size) + 1));
+  const auto zones = static_cast<uint32_t>(bytes / (g.zone_capacity - g.block_size) + 1);
+  checkpoint_zones_.store(zones, std::memory_order_relaxed);
+  zones_->SetCheckpointZones(zones);
 }
 
 void JournalChain::ResetStaleSuperblocks() {

@@ -57,7 +57,8 @@ class JournalChain {
   // Background: resets the superblock zone that is no longer needed.
   void ResetStaleSuperblocks() EXCLUDES(update_mu_);
 
-  // So few zones are empty that those given up have to come back before the journal needs another.
+  // So few zones are empty, with those of the next checkpoint set aside, that those given up have to come back before
+  // the journal needs another.
   bool short_of_zones() const { return short_of_zones_.load(std::memory_order_relaxed); }
   // Waits until the zones given up have come back, if any. Never from the thread that resets.
   void WaitForZones();
@@ -103,6 +104,7 @@ class JournalChain {
   std::atomic<bool> has_prepared_{false};  // written under mu_
 
   std::atomic<bool> short_of_zones_{false};
+  std::atomic<uint32_t> checkpoint_zones_{1};  // that the next checkpoint takes, by the size of the last one
   std::atomic<uint64_t> durable_group_{0};
   std::atomic<uint64_t> superblock_bytes_{0};
   std::atomic<uint64_t> superblocks_{0};

@@ -14,8 +14,8 @@ constexpr uint64_t kGrowth = 4;
 // ... or takes this many zones more than it did, however little is in them.
 constexpr size_t kMoreZones = 4;
 constexpr size_t kMoreZonesWhenShort = 1;
-// With this many zones more, writers wait for it: it needs room itself.
-constexpr size_t kTooManyZones = kMoreZones + 2;
+// With this many zones more than that, writers wait for it: it needs room itself.
+constexpr size_t kTooManyZones = 2;
 
 }  // namespace
 
@@ -63,13 +63,16 @@ uint64_t JournalKeeper::BytesWritten() const {
 bool JournalKeeper::Due() const {
   const uint64_t grown = BytesWritten() - since_.load(kRelaxed);
   if (grown > options_.checkpoint_bytes && grown > kGrowth * last_bytes_.load(kRelaxed)) return true;
+  return chain_->zone_count() > last_zones_.load(kRelaxed) + MoreZones();
+}
+
+size_t JournalKeeper::MoreZones() const {
   // Crashes, too, leave zones with little in them; where few are left, each that a checkpoint frees counts.
-  const size_t more = chain_->short_of_zones() ? kMoreZonesWhenShort : kMoreZones;
-  return chain_->zone_count() > last_zones_.load(kRelaxed) + more;
+  return chain_->short_of_zones() ? kMoreZonesWhenShort : kMoreZones;
 }
 
 bool JournalKeeper::Overgrown() const {
-  return chain_->zone_count() > last_zones_.load(kRelaxed) + kTooManyZones && !commit_->failed();
+  return chain_->zone_count() > last_zones_.load(kRelaxed) + MoreZones() + kTooManyZones && !commit_->failed();
 }
 
 void JournalKeeper::Throttle() {

@@ -50,6 +50,7 @@ class JournalKeeper {
   void KeepUp();             // the short duties, also between the chunks of a checkpoint
   void SyncIfTime();
   bool Due() const;
+  size_t MoreZones() const;  // than after the last checkpoint, until the next one is due
   bool Overgrown() const;
   void RunCheckpoint() EXCLUDES(mu_);
   uint64_t BytesWritten() const;  // groups of all kinds, device bytes

@@ -285,11 +285,26 @@ TEST(MetadataLogTest, AJournalZoneWithoutRecordAndHeaderIsKept) {
 }
 
 // A torn zone keeps its slot until it is finished: with four slots the fresh one has to wait for that.
-TEST(MetadataLogTest, FewSlotsAndATornTail) {
+// Before each object of a checkpoint, writers go as far as they may.
+void LetWritersOvertake(TestMount* mount) {
+  mount->model()->on_emit = [log = mount->log()](size_t) {
+    uint64_t seen = 0, same = 0;
+    while (same < 500) {
+      const uint64_t groups = log->counters().groups;
+      same = groups == seen ? same + 1 : 0;
+      seen = groups;
+      std::this_thread::yield();
+    }
+    return Status::Ok();
+  };
+}
+
+void CrashOnFewSlots(bool slow_checkpoints) {
   for (const uint32_t slots : {4u, 5u, 8u}) {
     auto memory = FormatMemory(MetaGeometry(24, 16, slots));
     for (uint64_t round = 0; round < 8; ++round) {
       TestMount mount(memory);
+      if (slow_checkpoints) LetWritersOvertake(&mount);
       ASSERT_OK(mount.Mount());
       EXPECT_EQ(mount.model()->Contents().size(), round * 20) << slots << " slots, round " << round;
       for (uint64_t i = 0; i < 20; ++i) {
@@ -310,6 +325,9 @@ TEST(MetadataLogTest, FewSlotsAndATornTail) {
     }
   }
 }
+
+TEST(MetadataLogTest, FewSlotsAndATornTail) { CrashOnFewSlots(false); }
+TEST(MetadataLogTest, FewSlotsATornTailAndSlowCheckpoints) { CrashOnFewSlots(true); }
 
 // Between a roll and the first write the new zone is empty, and would be selected again by whoever prepares the next:
 // then one zone was listed twice, and the second time counted as damage.

@@ -33,8 +33,8 @@ TEST_F(FileCase, MissingNamesAreNotFound) {
   }
 }
 
-TEST_F(FileCase, OpeningAReaderRacesDeletes) {
-  const uint64_t deletes = Amount(3000, 20000, 100000);
+TEST_F(FileCase, OpeningAReaderRacesItsRemoval) {
+  const uint64_t rounds = Amount(3000, 20000, 100000);
   const std::string path = "/000001.sst";
   std::atomic<bool> done{false};
   std::atomic<uint64_t> opened{0}, missing{0};
@@ -57,7 +57,7 @@ TEST_F(FileCase, OpeningAReaderRacesDeletes) {
       }
     }
   });
-  for (uint64_t i = 0; i < deletes && !HasFailure(); ++i) {
+  for (uint64_t i = 0; i < rounds && !HasFailure(); ++i) {
     Write(path, "contents");
     ASSERT_TRUE(Ok(fs_->DeleteFile(path, {}, nullptr)));
   }
@@ -66,7 +66,7 @@ TEST_F(FileCase, OpeningAReaderRacesDeletes) {
   EXPECT_EQ(wrong, "");
   EXPECT_GT(opened.load(), 0u);
   EXPECT_GT(missing.load(), 0u);
-  std::printf("%llu deletes, %llu times open, %llu times missing\n", static_cast<unsigned long long>(deletes),
+  std::printf("%llu rounds, %llu times open, %llu times missing\n", static_cast<unsigned long long>(rounds),
               static_cast<unsigned long long>(opened.load()), static_cast<unsigned long long>(missing.load()));
 }
 

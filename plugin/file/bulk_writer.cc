@@ -348,8 +348,10 @@ void BulkWriter::EndPiece() {
     return;
   }
   hold_->Unreserve(kSummaryBytes);
-  engine_->logger->Warn(
-      FileName() + ": no summary behind its data, checksums go to the journal instead: " + place.status().ToString());
+  // A zone that is full was given to another file that waited for its slot; anything else is a fault of the device.
+  const LogLevel level = place.status().code() == StatusCode::kZoneFull ? LogLevel::kInfo : LogLevel::kWarning;
+  engine_->logger->Log(level, FileName() + ": no summary behind its data, checksums go to the journal instead: " +
+                                  place.status().ToString());
   PublishLeaves(summary.runs);
 }
 

@@ -16,6 +16,9 @@ constexpr uint32_t kPlentySlots = 2;
 constexpr std::chrono::milliseconds kLookAgain(100);  // while waiting
 // After this long an idle zone is finished however much room it has: it may be of a role that nobody writes any more.
 constexpr std::chrono::seconds kPatience(1);
+// A file that is being written leaves a zone without room within this time. One that does not may be waiting itself,
+// with its writer, for the zone of another file.
+constexpr std::chrono::milliseconds kHolderPatience(100);
 
 ZoneUse UseOf(ZoneRole role) { return role == ZoneRole::kBulk ? ZoneUse::kBulk : ZoneUse::kDurable; }
 
@@ -249,11 +252,12 @@ bool ZoneSelector::MayFinishLocked(const Call& call, ZoneId z) {
   if (s.slot == Slot::kNoSlot || s.finish_failed || s.place == ZonePlace::kFinishing) return false;
   if (!core_->budget.ReleaseHelps(s.slot, call.slot)) return false;
   if (s.open && s.open->holders() != 0) {
-    // A log keeps its zone while nothing is written to it, for hours perhaps. Where another one finds no room any more
-    // it must not keep the slot too: at its next frame it goes to another zone.
+    // A log keeps its zone while nothing is written to it, for hours perhaps, and a job that writes two files has one
+    // wait for the other. Where another file of the role finds no room any more it must not keep the slot too: with its
+    // next bytes it goes to another zone.
     const bool of_frames = s.role == ZoneRole::kWal || s.role == ZoneRole::kStream;
-    return of_frames && s.role == call.request.key.role && s.place == ZonePlace::kOpen &&
-           s.open->Room() < call.request.need;
+    const bool idle = of_frames || (s.role == ZoneRole::kBulk && Waited(call) >= kHolderPatience);
+    return idle && s.role == call.request.key.role && s.place == ZonePlace::kOpen && s.open->Room() < call.request.need;
   }
   if (s.closed_to_writes()) return s.place == ZonePlace::kGarbage;
   const uint64_t capacity = core_->shared(z).capacity;

@@ -454,6 +454,24 @@ TEST_F(SelectTest, SlotOfAnIdleLogComesWhenItsZoneIsTooFull) {
   ExpectBalanced();
 }
 
+// A compaction that writes a table waits for a zone for its blob file, and the table's zone has the only slot.
+TEST_F(SelectTest, SlotOfAHeldBulkZoneComesWhenItIsTooFullAndItsHolderWaits) {
+  Mount(30, 8);
+  manager_->Start();
+  ZoneHold table = Select(Request(ZoneRole::kBulk));
+  ASSERT_TRUE(Append(table.get(), table->Room() - 2 * kBlock).ok());
+  ASSERT_TRUE(table->Reserve(kBlock));
+  ZoneRequest blob = Request(ZoneRole::kBulk, LifetimeClass::kMedium, 1, 2);
+  blob.need = 2 * kBlock;
+  EXPECT_NE(Select(blob)->zone(), table->zone());
+  const std::string block(kBlock, 's');
+  const Bytes piece(block);
+  EXPECT_EQ(table->AppendReserved(ConstBuffers(&piece, 1), false).status().code(), StatusCode::kZoneFull);
+  table->Unreserve(kBlock);
+  table.Release();
+  ExpectBalanced();
+}
+
 // Zones of logs that were closed long ago, each with much room and one slot: no bulk file can go on in them.
 TEST_F(SelectTest, SlotsOfIdleZonesComeAfterSomePatience) {
   Mount(30, 10);

@@ -13,3 +13,4 @@ furrow_test(NAME features_readers_test SOURCES features_readers_test.cc features
 furrow_script_test(NAME features_ldb_sh COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/features_ldb.sh TIMEOUT 180)
 furrow_test(NAME small_cases_files_test SOURCES small_cases_files_test.cc features_child_process.cc LIBS furrow_face)
 furrow_test(NAME small_cases_devices_test SOURCES small_cases_devices_test.cc features_child_process.cc LIBS furrow_face)
+furrow_test(NAME small_cases_logs_test SOURCES small_cases_logs_test.cc LIBS furrow_face)

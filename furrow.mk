@@ -18,6 +18,7 @@ furrow_SOURCES := \
   plugin/device/last_data.cc \
   plugin/device/latency_device.cc \
   plugin/device/mem_device.cc \
+  plugin/device/sequential_zones.cc \
   plugin/device/zbd_device.cc \
   plugin/device/zero_ahead.cc \
   plugin/device/zone_file_device.cc \

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "plugin/device/block_queue.h"
+#include "plugin/device/sequential_zones.h"
 #include "util/aligned_buffer.h"
 
 namespace furrow {
@@ -151,7 +152,7 @@ Result<std::unique_ptr<ZonedDevice>> ZbdDevice::OpenPath(const std::string& path
   parts.warnings = OrderingWarnings(queue, uname(&host) == 0 ? host.release : "");
   parts.identity =
       "dev:" + std::to_string(major(info.st_rdev)) + ":" + std::to_string(minor(info.st_rdev)) + ":" + queue.serial;
-  return std::unique_ptr<ZonedDevice>(std::make_unique<ZbdDevice>(std::move(parts)));
+  return SequentialZones::Of(std::make_unique<ZbdDevice>(std::move(parts)));
 }
 
 ZbdDevice::ZbdDevice(Parts parts)

@@ -7,7 +7,8 @@
 // All I/O is direct; memory that is not aligned goes through a bounce buffer. The exclusive
 // open of the device is the mount lock. A conventional zone is reported as kNotWritePointer
 // with write pointer 0: where its data ends is the upper layers' knowledge; open, close,
-// finish and reset do nothing to it. A shorter last zone is left out.
+// finish and reset do nothing to it. What OpenPath returns does not show such zones
+// (SequentialZones). A shorter last zone is left out.
 #pragma once
 
 #include <memory>

@@ -15,11 +15,13 @@
 
 #include "plugin/device/fault_device.h"
 #include "plugin/device/mem_device.h"
+#include "plugin/device/sequential_zones.h"
 #include "plugin/file/file_reader.h"
 #include "plugin/fs/volume.h"
 #include "tests/conformance/features_child.h"
 #include "tests/conformance/small_cases_fixture.h"
 #include "tests/crash/shared_device.h"
+#include "tests/plugin/device/conventional_device.h"
 
 namespace furrow {
 namespace {
@@ -336,6 +338,67 @@ TEST_P(LargeZoneCase, HoldsALargeFileWithTheRightBytes) {
   EXPECT_GE(usage.live_bytes, size);
   ASSERT_TRUE(Ok(fs_->DeleteFile("/large.sst", {}, nullptr)));
   std::printf("%llu bytes\n", static_cast<unsigned long long>(size));
+}
+
+// --- conventional zones ----------------------------------------------------------------------------
+
+// Which zones of 40 are conventional.
+class ConventionalCase : public ::testing::TestWithParam<std::vector<uint32_t>> {
+ protected:
+  ConventionalCase() {
+    DeviceGeometry geometry;
+    geometry.zone_size = geometry.zone_capacity = 1 << 20;
+    geometry.zone_count = 40;
+    geometry.max_open = geometry.max_active = 14;
+    memory_ = std::make_shared<MemDevice>(geometry);
+    for (const uint32_t zone : GetParam()) contents_[zone] = std::string(1 << 20, 'c');  // of an earlier use
+  }
+  // The drive, opened anew.
+  std::unique_ptr<ZonedDevice> Open() {
+    Result<std::unique_ptr<ZonedDevice>> device =
+        SequentialZones::Of(std::make_unique<ConventionalDevice>(memory_, &contents_));
+    EXPECT_TRUE(device.ok()) << device.status().ToString();
+    return std::move(device).value();
+  }
+  std::shared_ptr<MemDevice> memory_;
+  ConventionalDevice::Contents contents_;
+};
+INSTANTIATE_TEST_SUITE_P(Zones, ConventionalCase,
+                         ::testing::Values(std::vector<uint32_t>{}, std::vector<uint32_t>{0, 1, 2},
+                                           std::vector<uint32_t>{0, 7, 8, 39}));
+
+TEST_P(ConventionalCase, FilledAndVerified) {
+  ASSERT_TRUE(MetadataLog::Format(Open().get(), FormatOptions{Uuid{1, 2, 3}, "test", 1}).ok());
+  MountOptions options;
+  options.mode = MountMode::kReadWrite;
+  int files = 0;
+  for (const bool fill : {true, false}) {
+    Result<std::shared_ptr<Volume>> volume = Volume::MountDevice(Open(), options, NullLogger(), SystemClock());
+    ASSERT_TRUE(volume.ok()) << volume.status().ToString();
+    for (Status status; fill && status.ok();) {
+      Result<OpenedWriter> opened =
+          (*volume)->files().Create("/" + std::to_string(files) + (files % 4 == 0 ? ".log" : ".sst"),
+                                    files % 4 == 0 ? FileKind::kWal : FileKind::kBulk);
+      status = opened.status();
+      if (status.ok()) status = opened->writer->Append(BytesOf(files, 0, 300001));
+      if (status.ok()) status = opened->writer->Sync();
+      if (status.ok()) status = (*volume)->files().CloseWriter(&*opened);
+      if (status.ok()) files++;
+      ASSERT_TRUE(status.ok() || status.code() == StatusCode::kNoSpace) << status.ToString();
+    }
+    for (int i = 0; i < files; ++i) {
+      const Result<FileHandle> handle =
+          (*volume)->files().OpenForRead("/" + std::to_string(i) + (i % 4 == 0 ? ".log" : ".sst"));
+      ASSERT_TRUE(handle.ok()) << handle.status().ToString();
+      std::string data(300001, '?');
+      const Result<size_t> got = ReadFile((*volume)->engine(), handle->file(), FileOffset(0), data.size(), data.data());
+      ASSERT_TRUE(got.ok()) << got.status().ToString();
+      ASSERT_EQ(data == BytesOf(i, 0, data.size()), true) << "file " << i;
+    }
+    ASSERT_TRUE((*volume)->Unmount().ok());
+  }
+  EXPECT_GT(files, 50);
+  for (const auto& [zone, content] : contents_) EXPECT_EQ(content == std::string(1 << 20, 'c'), true) << zone;
 }
 
 // --- the power goes while two files share a zone ----------------------------------------------------

@@ -111,6 +111,7 @@ TEST_P(LogFeature, ArchiveIsKeptAndPurgedBySize) {
 TEST_P(LogFeature, Recycled) {
   options_.recycle_log_file_num = 3;
   options_.wal_recovery_mode = rdb::WALRecoveryMode::kSkipAnyCorruptedRecords;  // the only mode that recycles
+  options_.info_log_level = rdb::InfoLogLevel::INFO_LEVEL;
   Model model;
   auto db = OpenDb("/db");
   for (uint64_t round = 1; round <= 6; ++round) {
@@ -118,6 +119,9 @@ TEST_P(LogFeature, Recycled) {
     ASSERT_TRUE(Ok(db->Flush({})));
   }
   ASSERT_TRUE(Ok(Put(db.get(), 0, 300, 9, &model)));
+  std::string log;
+  ASSERT_TRUE(Ok(rdb::ReadFileToString(env_.get(), "/db/LOG", &log)));
+  EXPECT_NE(log.find("reusing log"), std::string::npos) << "no log was recycled";
   ExpectAfterReopen(&db, model);
 }
 

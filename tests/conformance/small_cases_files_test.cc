@@ -34,7 +34,7 @@ TEST_F(FileCase, MissingNamesAreNotFound) {
 }
 
 TEST_F(FileCase, OpeningAReaderRacesItsRemoval) {
-  const uint64_t rounds = Amount(3000, 20000, 100000);
+  const uint64_t rounds = Amount(1500, 20000, 100000);
   const std::string path = "/000001.sst";
   std::atomic<bool> done{false};
   std::atomic<uint64_t> opened{0}, missing{0};

@@ -61,6 +61,7 @@ furrow_SOURCES := \
   plugin/file/stream_writer.cc \
   plugin/file/summary.cc \
   plugin/file/zone_check.cc \
+  plugin/fs/call_count.cc \
   plugin/fs/control_client.cc \
   plugin/fs/control_message.cc \
   plugin/fs/control_server.cc \

@@ -74,6 +74,14 @@ function(furrow_install_plugin target)
   add_dependencies(furrow_installable ${target})
 endfunction()
 
+# The library that `furrow run --default` preloads: beside the plugin, which it needs, and only ever loaded by path.
+function(furrow_install_default target)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME furrow-default-rocksdb${FURROW_ROCKSDB_ABI}
+                        INSTALL_RPATH $ORIGIN BUILD_WITH_INSTALL_RPATH ON)
+  install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  add_dependencies(furrow_installable ${target})
+endfunction()
+
 # The command, its man page (from its own help) and the units that call it. A program with sanitizers is nothing to
 # install, and may not even start where the build runs; one for another machine cannot.
 function(furrow_install_command target)

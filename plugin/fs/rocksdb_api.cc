@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "furrow/furrow.h"
+#include "plugin/fs/call_count.h"
 #include "plugin/fs/rocksdb_file_system.h"
 #include "plugin/fs/rocksdb_status.h"
 #include "rocksdb/version.h"
@@ -30,6 +31,7 @@ Result<std::unique_ptr<FurrowFileSystem>> OpenChecked(const std::string& uri, co
 // For processes that end without destroying their mounts (`ldb backup` leaks its FileSystem; exit() in an error path).
 // Set up as early as possible, as handlers run in the opposite order: after the static objects of the program.
 void UnmountAtExit() {
+  ReportCallsAtExit();
   static std::once_flag once;
   std::call_once(once, [] {
     if (std::atexit(&Volume::UnmountAllAtExit) != 0) {

@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "plugin/fs/call_count.h"
 #include "plugin/fs/rocksdb_compat.h"
 #include "util/status.h"
 
@@ -29,6 +30,7 @@ rdb::IOStatus FromException(const char* what) noexcept;
 // Runs `body`, which returns an IOStatus. Out of memory is IOError with the subcode kMemoryLimit.
 template <typename Body>
 rdb::IOStatus Guarded(Body&& body) noexcept {
+  CountCall();
   try {
     return std::forward<Body>(body)();
   } catch (const std::bad_alloc&) {

@@ -68,6 +68,7 @@ furrow_SOURCES := \
   plugin/fs/control_session.cc \
   plugin/fs/control_socket.cc \
   plugin/fs/device_fate.cc \
+  plugin/fs/mapped_copy.cc \
   plugin/fs/mount_options.cc \
   plugin/fs/mount_point.cc \
   plugin/fs/mount_registry.cc \

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "plugin/fs/mapped_copy.h"
 #include "plugin/fs/opened_file.h"
 #include "plugin/fs/rocksdb_compat.h"
 
@@ -15,7 +16,8 @@ class FurrowRandomAccessFile final : public CompatRandomAccessFile {
  public:
   FurrowRandomAccessFile(std::unique_ptr<OpenedFile> file, const rdb::FileOptions& options);
 
-  // NotSupported without `scratch`, which only callers that insist on mmap leave out.
+  // Without `scratch`, where the file was opened with use_mmap_reads: refers to a copy of the file in memory, which
+  // stays as long as this object. NotSupported elsewhere.
   rdb::IOStatus Read(uint64_t offset, size_t n, const rdb::IOOptions&, rdb::Slice* result, char* scratch,
                      rdb::IODebugContext*) const override;
   // In parallel where the device can. Each request gets its own status.
@@ -36,7 +38,9 @@ class FurrowRandomAccessFile final : public CompatRandomAccessFile {
  private:
   const std::unique_ptr<OpenedFile> file_;
   const bool direct_;
-  const size_t alignment_;  // bytes
+  const bool mapped_;        // reads without a buffer are to be expected
+  const size_t alignment_;   // bytes
+  mutable MappedCopy copy_;  // empty before the first read without a buffer
 };
 
 }  // namespace furrow

@@ -14,3 +14,4 @@ furrow_script_test(NAME features_ldb_sh COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/feat
 furrow_test(NAME small_cases_files_test SOURCES small_cases_files_test.cc features_child_process.cc LIBS furrow_face)
 furrow_test(NAME small_cases_devices_test SOURCES small_cases_devices_test.cc features_child_process.cc LIBS furrow_face)
 furrow_test(NAME small_cases_logs_test SOURCES small_cases_logs_test.cc LIBS furrow_face)
+furrow_test(NAME features_options_test SOURCES features_options_test.cc LIBS furrow_face)

@@ -264,10 +264,38 @@ TEST_F(FilesTest, RandomReads) {
     EXPECT_TRUE(reader->Prefetch(0, 4096, io_, nullptr).IsNotSupported());
     EXPECT_TRUE(Ok(reader->InvalidateCache(0, 0)));
     rdb::Slice result;
-    EXPECT_TRUE(reader->Read(0, 10, io_, &result, nullptr, nullptr).IsNotSupported()) << "mmap is not to be had";
+    EXPECT_TRUE(reader->Read(0, 10, io_, &result, nullptr, nullptr).IsNotSupported())
+        << "not to be had unless asked for";
   }
   EXPECT_FALSE(Open("/1.sst")->use_direct_io());
   EXPECT_TRUE(Open("/1.sst", options)->use_direct_io());
+}
+
+TEST_F(FilesTest, FilesThatRocksdbWouldMapAreReadFromMemory) {
+  const std::string content = Pattern(100000, 'p');
+  Write("/1.sst", content);
+  rdb::FileOptions options;
+  options.use_mmap_reads = true;
+  const auto reader = Open("/1.sst", options);
+  rdb::Slice first, second, none;
+  ASSERT_TRUE(Ok(reader->Read(5, 1000, io_, &first, nullptr, nullptr)));
+  ASSERT_TRUE(Ok(reader->Read(99000, 5000, io_, &second, nullptr, nullptr)));
+  ASSERT_TRUE(Ok(Delete("/1.sst")));
+  EXPECT_EQ(first.ToString(), content.substr(5, 1000)) << "stays as long as the file is open";
+  EXPECT_EQ(second.ToString(), content.substr(99000)) << "short at the end";
+  EXPECT_TRUE(Ok(reader->Read(100000, 1, io_, &none, nullptr, nullptr)));
+  EXPECT_TRUE(none.empty());
+  EXPECT_FALSE(reader->Read(100001, 1, io_, &none, nullptr, nullptr).ok()) << "beyond the end of a mapping";
+  EXPECT_EQ(ReadAt(*reader, 7, 10), content.substr(7, 10)) << "into a buffer";
+  rdb::FSReadRequest requests[2];
+  requests[0].offset = 10;
+  requests[1].offset = 20;
+  for (rdb::FSReadRequest& request : requests) {
+    request.len = 5;
+    request.scratch = nullptr;
+  }
+  ASSERT_TRUE(Ok(reader->MultiRead(requests, 2, io_, nullptr)));
+  EXPECT_EQ(requests[1].result.ToString(), content.substr(20, 5));
 }
 
 TEST_F(FilesTest, MultiReadAnswersEachRequest) {

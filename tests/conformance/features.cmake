@@ -4,7 +4,7 @@
 add_executable(features_child features_child.cc)
 target_link_libraries(features_child PRIVATE furrow_face)
 set_target_properties(features_child PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-add_dependencies(furrow_tests features_child)
+add_dependencies(furrow_tests features_child furrow_default)
 
 furrow_test(NAME features_copies_test SOURCES features_copies_test.cc LIBS furrow_face)
 furrow_test(NAME features_logs_test SOURCES features_logs_test.cc LIBS furrow_face)

@@ -13,6 +13,8 @@ new_device "$device" 64 4MiB
 uri=furrow://dir:$device
 place=$SCRATCH/place  # of all databases, on both file systems
 db=$place/db
+default=$(echo "$BUILD"/lib/libfurrow-default-rocksdb*.so)
+[[ -e $default ]] || die "$default is missing; build it: tests/scripts/build.sh release furrow_default"
 mkdir "$place"
 failures=0
 declare -A tried
@@ -22,7 +24,7 @@ normalise() {
   sed -E -e 's/[0-9A-F]{8}-?[0-9A-F]{4}-?[0-9A-F]{12,}/ID/g; s/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/UUID/g' \
     -e 's/(creation_time|creation time=|file_creation_time|oldest_ancester_time|timestamp)[: ]*[0-9]+/\1 T/g' \
     -e "s/[A-Z0-9]{20}\b/SESSION/g; s/\[[0-9a-f]{8}\]/[THREAD]/g" \
-    -e 's/unique ID=.*/unique ID/; s/(No such file or directory): .*/\1/; s/0x[0-9a-f]{8,}/ADDRESS/; s/(Posix|Furrow)FileSystem/FILESYSTEM/' \
+    -e 's/(without unique ID to verify): .*/\1/; s/unique ID=.*/unique ID/; s/(No such file or directory): .*/\1/; s/0x[0-9a-f]{8,}/ADDRESS/; s/(Posix|Furrow)FileSystem/FILESYSTEM/' \
     -e 's/[0-9]{4}\/[0-9]{2}\/[0-9]{2}-[0-9:.]+ [0-9a-f]+/NOW/g; s/unique_id.*/unique_id/; s/(UniqueId|file_checksum)[^,]*/\1/g' "$1"
 }
 
@@ -31,13 +33,18 @@ run() {
   local fs=$1 rc=0 target=posix
   shift
   if [[ $fs == furrow ]]; then target=$uri; fi
-  on "$target" 60 ldb "$@" <"$SCRATCH/input" >"$SCRATCH/$fs.raw" 2>"$SCRATCH/$fs.err" || rc=$?
+  local command=(on "$target" 60 ldb "$@")
+  if [[ $fs == furrow && ${AS_DEFAULT:-0} == 1 ]]; then
+    command=(env LD_PRELOAD="$default" FURROW_DEFAULT_URI="$uri" FURROW_DEFAULT_PREFIX="$place" timeout 60 ldb "$@")
+  fi
+  "${command[@]}" <"$SCRATCH/input" >"$SCRATCH/$fs.raw" 2>"$SCRATCH/$fs.err" || rc=$?
   { echo "exit $rc"; normalise "$SCRATCH/$fs.raw"; normalise "$SCRATCH/$fs.err" | grep -v '^furrow: ' || true; } >"$SCRATCH/$fs.out"
   if ((${SORTED:-0})); then sort -o "$SCRATCH/$fs.out" "$SCRATCH/$fs.out"; fi
 }
 
 # same COMMAND ARGUMENTS...: as on POSIX. @URI in an argument is the device's URI; such an argument is left out on POSIX.
-# DB: another database ("": none). SORTED=1: the order of lines follows that of a directory's entries.
+# DB: another database ("": none). SORTED=1: the order of lines follows that of a directory's entries. AS_DEFAULT=1: without
+# --fs_uri, Furrow being RocksDB's default file system.
 same() {
   local argument posix=() furrow=() database="--db=${DB-$db}"
   tried[$1]=1
@@ -109,7 +116,7 @@ good dump
 good dump --count_only --stats
 DB="" good dump --path="$(newest manifest)"
 good list_column_families
-# These two take neither --fs_uri nor --env_uri, whatever the file system.
+# These two take neither --fs_uri nor --env_uri, whatever the file system: Furrow stands in for the default one then.
 for command in create_column_family drop_column_family; do
   tried[$command]=1
   for target in "--fs_uri=posix://" "--fs_uri=$uri"; do
@@ -117,6 +124,13 @@ for command in create_column_family drop_column_family; do
     grep -q 'Invalid command-line option fs_uri' "$SCRATCH/refused" || die "ldb $command $target: $(cat "$SCRATCH/refused")"
   done
 done
+AS_DEFAULT=1 good create_column_family second
+good list_column_families
+good put --column_family=second k v
+says '^k : v$' scan --column_family=second
+AS_DEFAULT=1 good drop_column_family second
+good list_column_families
+AS_DEFAULT=1 same drop_column_family second
 good manifest_dump
 good manifest_dump --verbose
 good manifest_dump --json

@@ -44,6 +44,7 @@ struct Flag {
   char letter = 0;                       // -x; kBool only; 0: none
   uint64_t least = 0;                    // kCount, kSize
   uint64_t most = UINT64_MAX;            // kCount, kSize; kText: longest, in bytes
+  bool repeats = false;                  // kText: given again, it adds to the text, behind a colon
 };
 
 struct Argument {
@@ -76,6 +77,8 @@ struct Command {
   std::string description;  // of "furrow help NAME"; whole lines
   bool takes_uri = true;
   std::vector<Argument> arguments;  // behind the URI
+  // Flags end with the first word that is none: all from there on are arguments, for another program; one at least.
+  bool passes_words = false;
   std::vector<Flag> flags;
   std::vector<std::string> formats;  // of --format, the first is the default; empty: no such flag
   std::vector<ExitCode> exit_codes;

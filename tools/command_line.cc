@@ -37,6 +37,7 @@ class Parser {
       const std::string& word = words[i];
       if (flags_end || word.size() < 2 || word[0] != '-') {
         plain.push_back(word);
+        flags_end = flags_end || invocation_.command->passes_words;
       } else if (word == "--") {
         flags_end = true;
       } else if (word[1] == '-') {
@@ -111,7 +112,8 @@ class Parser {
   }
 
   Status CheckAndSet(const Flag& flag, const std::string& text) {
-    invocation_.texts[flag.name] = text;
+    std::string& known = invocation_.texts[flag.name];
+    known = flag.repeats && !known.empty() ? known + ":" + text : text;
     switch (flag.type) {
       case FlagType::kBool: return SetBool(flag, text);
       case FlagType::kText:
@@ -146,6 +148,11 @@ class Parser {
   Status TakePlain(const std::vector<std::string>& plain, const std::string& default_uri) {
     const Command& command = *invocation_.command;
     size_t next = 0;
+    if (command.passes_words) {
+      if (plain.empty()) return Status::InvalidArgument("no PROGRAM given; see furrow help " + command.name);
+      invocation_.arguments = plain;
+      return Status::Ok();
+    }
     if (command.takes_uri) {
       // Paths never begin with the scheme, so a default URI leaves no doubt about what the first word is.
       const bool given = !plain.empty() && (default_uri.empty() || plain[0].rfind("furrow:", 0) == 0);

@@ -20,6 +20,7 @@ Command CatCommand();
 Command ZonesCommand();
 Command MapCommand();
 Command SettleCommand();
+Command RunCommand();
 Command HelpCommand();
 Command VersionCommand();
 

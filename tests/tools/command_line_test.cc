@@ -53,6 +53,21 @@ TEST(CommandLineTest, LettersCanBeJoined) {
   EXPECT_THAT(parsed->arguments, ElementsAre("/db"));
 }
 
+TEST(CommandLineTest, WordsBehindAProgramAreItsOwn) {
+  const Result<Invocation> parsed =
+      Parse({"run", "--prefix=/a", "--default", kUri, "--prefix=/b", "tool", "--prefix=/c", "--", "-x"}, kUri);
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  EXPECT_EQ(parsed->Text("default"), kUri);
+  EXPECT_EQ(parsed->Text("prefix"), "/a:/b");
+  EXPECT_THAT(parsed->arguments, ElementsAre("tool", "--prefix=/c", "--", "-x"));
+
+  const Result<Invocation> marked = Parse({"run", "--", "--odd", "x"});
+  ASSERT_TRUE(marked.ok()) << marked.status().ToString();
+  EXPECT_THAT(marked->arguments, ElementsAre("--odd", "x"));
+  EXPECT_THAT(ErrorOf({"run", "--default", kUri}), HasSubstr("no PROGRAM given"));
+  EXPECT_THAT(ErrorOf({"run", "--wrong", "tool"}), HasSubstr("--wrong"));
+}
+
 TEST(CommandLineTest, DefaultUriStandsInForTheFirstWord) {
   Result<Invocation> parsed = Parse({"ls", "/db"}, kUri);
   ASSERT_TRUE(parsed.ok());

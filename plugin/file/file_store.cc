@@ -152,6 +152,8 @@ Result<OpenedWriter> FileStore::OpenForAppend(std::string_view path) {
 }
 
 Result<OpenedWriter> FileStore::Reuse(std::string_view path, std::string_view old_path) {
+  FURROW_ASSIGN_OR_RETURN(const NameEntry old, names_.Lookup(old_path));
+  if (!old.file) return Status::InvalidArgument("'" + std::string(old_path) + "' is a directory");
   // The rename is the atomic step; old bytes are of no use on zones, so the file is then replaced.
   FURROW_RETURN_IF_ERROR(names_.Rename(old_path, path));
   return Create(path, KindOfName(path));

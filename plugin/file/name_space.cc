@@ -15,7 +15,7 @@ constexpr size_t kMaxNameBytes = 255;
 Status NoSuch(std::string_view path) { return Status::NotFound("'" + std::string(path) + "' does not exist"); }
 
 Status NotADirectory(std::string_view path) {
-  return Status::NotFound("'" + std::string(path) + "' is not a directory");
+  return Status::InvalidArgument("'" + std::string(path) + "' is not a directory");
 }
 
 Status IsADirectory(std::string_view path) {

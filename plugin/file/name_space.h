@@ -54,7 +54,7 @@ class NameSpace {
       EXCLUDES(mu_);
   // With the handle count raised by one. NotFound; InvalidArgument for a directory.
   Result<FileRef> OpenFile(std::string_view path) const EXCLUDES(mu_);
-  // Without a handle, for looking. NotFound.
+  // Without a handle, for looking. NotFound; InvalidArgument (here and above): a path through a file.
   Result<NameEntry> Lookup(std::string_view path) const EXCLUDES(mu_);
 
   Status Unlink(std::string_view path) EXCLUDES(mu_);
@@ -71,7 +71,7 @@ class NameSpace {
     std::string name;
     NameEntry entry;
   };
-  // NotFound: missing, or a file.
+  // NotFound; InvalidArgument for a file.
   Result<std::vector<Listed>> List(std::string_view path) const EXCLUDES(mu_);
   // All of the tree, parents first, with full paths. The lock is held for some entries at a time, not while they are
   // visited: what is renamed meanwhile may be seen twice, or not at all.

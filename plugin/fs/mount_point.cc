@@ -285,7 +285,7 @@ Status MountPoint::CheckParent(std::string_view path) {
   std::string parent;
   for (size_t i = 0; i + 1 < parts.size(); ++i) parent += "/" + parts[i];
   FURROW_ASSIGN_OR_RETURN(const PathInfo info, Look(parent.empty() ? "/" : parent));
-  return info.is_directory ? Status::Ok() : Status::NotFound(Quoted(parent) + " is not a directory");
+  return info.is_directory ? Status::Ok() : Status::InvalidArgument(Quoted(parent) + " is not a directory");
 }
 
 Status MountPoint::MakeDirectory(std::string_view path, bool parents) {

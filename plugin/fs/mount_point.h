@@ -66,9 +66,9 @@ class MountPoint : public std::enable_shared_from_this<MountPoint> {
   const std::string& name() const { return parts_.name; }
 
   // --- looking: device and overlay together -------------------------------------------------
-  // NotFound.
+  // NotFound; InvalidArgument (here and below): a path through a file, or too long a name.
   Result<PathInfo> Look(std::string_view path) EXCLUDES(mu_);
-  // NotFound: missing, or a file.
+  // NotFound; InvalidArgument for a file.
   Result<std::vector<PathInfo>> List(std::string_view path) EXCLUDES(mu_);
   // NotFound; InvalidArgument for a directory.
   Result<std::unique_ptr<OpenedFile>> OpenForRead(std::string_view path) EXCLUDES(mu_);

@@ -28,7 +28,10 @@ rdb::IOStatus ToPathStatus(const Status& status) {
 }
 
 rdb::IOStatus ToExistsStatus(const Status& status) {
-  if (status.code() == StatusCode::kNotFound) return rdb::IOStatus::NotFound(status.message());
+  // A path that cannot name anything, such as one through a file, names nothing.
+  if (status.code() == StatusCode::kNotFound || status.code() == StatusCode::kInvalidArgument) {
+    return rdb::IOStatus::NotFound(status.message());
+  }
   return ToPathStatus(status);
 }
 

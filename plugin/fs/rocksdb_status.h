@@ -20,7 +20,8 @@ rdb::IOStatus ToIOStatus(const Status& status);
 // For calls that take a path: a path that does not fit (a directory where a file must be, too long a name) is an
 // IOError, as EISDIR, ENOTDIR and ENAMETOOLONG are on POSIX.
 rdb::IOStatus ToPathStatus(const Status& status);
-// For FileExists and GetChildren, whose contract is NotFound rather than PathNotFound.
+// For FileExists and GetChildren, whose contract is NotFound rather than PathNotFound; also for a path that does not
+// fit.
 rdb::IOStatus ToExistsStatus(const Status& status);
 
 namespace internal {

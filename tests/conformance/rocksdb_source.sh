@@ -9,6 +9,7 @@
 
 ROCKSDB_SOURCE=  # the unpacked source of the installed librocksdb's version
 DB_STRESS=       # the program
+SUITES=          # where need_suites puts its programs
 
 # Class layouts depend on these: they are those of Debian's build, which keeps assertions.
 ROCKSDB_FLAGS=(
@@ -59,16 +60,75 @@ build_db_stress() {
   mv "$work" "$folder/furrow"
 }
 
-need_db_stress() {
+# What the test programs are linked with, beside librocksdb.so, which exports what they need of its insides.
+HARNESS_SOURCES=(
+  test_util/testharness.cc test_util/mock_time_env.cc third-party/gtest-1.8.1/fused-src/gtest/gtest-all.cc
+  db/db_test_util.cc db/db_with_timestamp_test_util.cc monitoring/thread_status_updater_debug.cc table/mock_table.cc
+  utilities/agg_merge/test_agg_merge.cc utilities/cassandra/test_utils.cc
+)
+
+# compile_objects FOLDER SOURCE...: each to FOLDER/<path with _>.o, below ROCKSDB_SOURCE, JOBS at a time.
+compile_objects() {
+  local folder=$1
+  shift
+  # The single quotes are for the shell that xargs starts.
+  # shellcheck disable=SC2016
+  (cd "$ROCKSDB_SOURCE" && printf '%s\0' "$@" |
+    xargs -0 -P "$JOBS" -I {} sh -c 'source=$1 out=$2/$(echo "$1" | tr / _).o; shift 2
+      [ -e "$out" ] || { g++ "$@" -isystem third-party/gtest-1.8.1/fused-src -c "$source" -o "$out.part" && mv "$out.part" "$out"; }' \
+      sh {} "$folder" "${ROCKSDB_FLAGS[@]}")
+}
+
+# need_suites PROGRAM...: RocksDB's test programs, in SUITES. source_of (the caller's) tells their sources.
+need_suites() {
+  local suite sources=() missing=() object objects=() lock
+  need_source
+  SUITES=$ROCKSDB_SOURCE/furrow-suites
+  exec {lock}>"$SUITES.lock"
+  flock "$lock"
+  mkdir -p "$SUITES"
+  if [[ "$(cat "$SUITES/flags" 2>/dev/null)" != "${ROCKSDB_FLAGS[*]}" ]]; then
+    rm -f "$SUITES"/*
+    echo "${ROCKSDB_FLAGS[*]}" >"$SUITES/flags"
+  fi
+  for suite in "$@"; do
+    [[ -x $SUITES/$suite ]] || missing+=("$suite")
+  done
+  if ((${#missing[@]})); then
+    say "building ${missing[*]} ($JOBS jobs; a minute on two cores for what they share, and up to half of one for each)"
+    for suite in "${missing[@]}"; do sources+=("$(source_of "$suite")"); done
+    compile_objects "$SUITES" "${HARNESS_SOURCES[@]}" "${sources[@]}" >"$SUITES/log" 2>&1 ||
+      { tail -n 40 "$SUITES/log" >&2; die "RocksDB's tests do not compile"; }
+    for object in "${HARNESS_SOURCES[@]}"; do objects+=("$SUITES/${object//\//_}.o"); done
+    for suite in "${missing[@]}"; do
+      object=$(source_of "$suite")
+      g++ -o "$SUITES/$suite.part" "$SUITES/${object//\//_}.o" "${objects[@]}" -lrocksdb -lgflags -lsnappy -lz -lbz2 -llz4 -lzstd \
+        -lpthread >"$SUITES/log" 2>&1 || { tail -n 40 "$SUITES/log" >&2; die "$suite does not link"; }
+      mv "$SUITES/$suite.part" "$SUITES/$suite"
+    done
+  fi
+  exec {lock}>&-
+}
+
+# Sets ROCKSDB_SOURCE, and fetches it if need be.
+need_source() {
   local version cache=${FURROW_CACHE:-/var/tmp/furrow-cache} lock
   version=$(dpkg-query -W -f '${source:Version}' librocksdb-dev 2>/dev/null) ||
     die "librocksdb-dev is not installed; run tests/scripts/install-deps.sh"
   mkdir -p "$cache" || die "cannot make $cache; name another place with FURROW_CACHE"
   ROCKSDB_SOURCE=$cache/rocksdb-$version
-  DB_STRESS=$ROCKSDB_SOURCE/furrow/db_stress
-  exec {lock}>"$cache/rocksdb-$version.lock"
+  exec {lock}>"$ROCKSDB_SOURCE.lock"
   flock "$lock"  # two runs at once: the second waits for what the first makes
   [[ -d $ROCKSDB_SOURCE ]] || fetch_source "$version" "$ROCKSDB_SOURCE"
+  exec {lock}>&-
+}
+
+need_db_stress() {
+  local lock
+  need_source
+  DB_STRESS=$ROCKSDB_SOURCE/furrow/db_stress
+  exec {lock}>"$ROCKSDB_SOURCE.lock"
+  flock "$lock"
   if [[ ! -x $DB_STRESS || $(<"$ROCKSDB_SOURCE/furrow/flags") != "${ROCKSDB_FLAGS[*]}" ]]; then
     build_db_stress "$ROCKSDB_SOURCE"
   fi

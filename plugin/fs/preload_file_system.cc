@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/fs/preload_file_system.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -173,8 +174,13 @@ rdb::IOStatus RoutedFileSystem::IsDirectory(const std::string& path, const rdb::
 
 rdb::IOStatus RoutedFileSystem::GetTestDirectory(const rdb::IOOptions& options, std::string* path,
                                                  rdb::IODebugContext* dbg) {
-  rdb::IOStatus status = posix_->GetTestDirectory(options, path, dbg);
-  if (!status.ok()) return status;
+  // As the default one has it, but that one would make it on the host, wherever it leads.
+  const char* const given = std::getenv("TEST_TMPDIR");
+  if (given != nullptr && given[0] != '\0') {
+    *path = given;
+  } else if (const rdb::IOStatus status = posix_->GetTestDirectory(options, path, dbg); !status.ok()) {
+    return status;
+  }
   return By(*path, [&](auto* fs, const auto& p) { return fs->CreateDirIfMissing(p, options, dbg); });
 }
 

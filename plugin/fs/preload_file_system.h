@@ -60,7 +60,7 @@ class RoutedFileSystem final : public CompatFileSystem {
   rdb::IOStatus CreateDirIfMissing(const std::string& path, const rdb::IOOptions&, rdb::IODebugContext*) override;
   rdb::IOStatus DeleteDir(const std::string& path, const rdb::IOOptions&, rdb::IODebugContext*) override;
   rdb::IOStatus IsDirectory(const std::string& path, const rdb::IOOptions&, bool*, rdb::IODebugContext*) override;
-  // The default one's, made on Furrow as well if that is where it goes.
+  // TEST_TMPDIR, or the default one's; made where it leads.
   rdb::IOStatus GetTestDirectory(const rdb::IOOptions&, std::string*, rdb::IODebugContext*) override;
   rdb::IOStatus GetAbsolutePath(const std::string& path, const rdb::IOOptions&, std::string*,
                                 rdb::IODebugContext*) override;

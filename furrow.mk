@@ -43,6 +43,7 @@ furrow_SOURCES := \
   plugin/file/held_tail.cc \
   plugin/file/name_space.cc \
   plugin/file/pending_bytes.cc \
+  plugin/file/random_writer.cc \
   plugin/file/read_plan.cc \
   plugin/file/record_stager.cc \
   plugin/file/small_writer.cc \

@@ -105,6 +105,15 @@ void PutUnrecorded(OpenState* open, const Extent& e, uint32_t block_size, std::v
   open->unrecorded = map.all();
 }
 
+void TouchZone(OpenState* open, const std::shared_ptr<OpenZone>& zone, ZoneOffset end) {
+  for (DirtyZone& d : open->dirty) {
+    if (d.zone != zone) continue;
+    d.upto = std::max(d.upto, end);
+    return;
+  }
+  open->dirty.push_back({zone, end});
+}
+
 void TruncateUnrecorded(OpenState* open, uint64_t size, uint32_t block_size, std::vector<FreedBytes>* freed) {
   if (open->unrecorded.empty() || open->unrecorded.back().end() <= FileOffset(size)) return;
   ExtentMap map(block_size);

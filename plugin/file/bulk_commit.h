@@ -21,8 +21,10 @@ OpenState* EnsureOpen(FileNode* file) REQUIRES(file->mu);
 void MaybeResetOpen(FileNode* file) REQUIRES(file->mu);
 // Sets the file's part of U.
 void SetStaged(const FileEngine& engine, OpenState* open, uint64_t bytes);
-// Puts `e` at the end of what is unrecorded, over the part of the last block that may be there already.
+// Puts `e` in place of what is unrecorded in its range, as ExtentMap::Put does. Most come at the end.
 void PutUnrecorded(OpenState* open, const Extent& e, uint32_t block_size, std::vector<FreedBytes>* freed);
+// Notes that the file has written to `zone`, up to `end`.
+void TouchZone(OpenState* open, const std::shared_ptr<OpenZone>& zone, ZoneOffset end);
 // Cuts what is unrecorded at `size`. Precondition: no piece is being written.
 void TruncateUnrecorded(OpenState* open, uint64_t size, uint32_t block_size, std::vector<FreedBytes>* freed);
 

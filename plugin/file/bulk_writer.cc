@@ -311,14 +311,7 @@ void BulkWriter::Publish(const Outgoing& out, uint64_t n, const OpenZone::Append
   engine_->SubLive(freed);
 }
 
-void BulkWriter::Touch(OpenState* open, ZoneOffset end) const {
-  for (DirtyZone& d : open->dirty) {
-    if (d.zone != hold_.shared()) continue;
-    d.upto = std::max(d.upto, end);
-    return;
-  }
-  open->dirty.push_back({hold_.shared(), end});
-}
+void BulkWriter::Touch(OpenState* open, ZoneOffset end) const { TouchZone(open, hold_.shared(), end); }
 
 // --- pieces -----------------------------------------------------------------------------
 

@@ -86,6 +86,7 @@ struct FileNode {
   std::atomic<uint32_t> links{0};    // names; written under the name space's lock
   std::atomic<uint32_t> handles{0};  // open readers and writers
   std::atomic<bool> freed{false};    // its space was given back
+  std::atomic<uint16_t> writers{0};  // open FileWriters; raised under FileStore::updates_mu_
 
   // Raises `sequence` to at least `s`.
   void Depend(Sequence s);

@@ -6,6 +6,7 @@
 
 #include "plugin/file/bulk_writer.h"
 #include "plugin/file/drainer.h"
+#include "plugin/file/random_writer.h"
 #include "plugin/file/small_writer.h"
 #include "plugin/file/state_replay.h"
 #include "plugin/file/stream_state.h"
@@ -35,18 +36,23 @@ void FileHandle::Release() {
   file_.reset();
 }
 
-WriterCount::WriterCount(FileStore* store) : store_(store) { store_->writers_.fetch_add(1); }
+WriterCount::WriterCount(FileStore* store, FileRef appends_to) : store_(store), appends_to_(std::move(appends_to)) {
+  store_->writers_.fetch_add(1);
+  if (appends_to_) appends_to_->writers.fetch_add(1);
+}
 
 WriterCount& WriterCount::operator=(WriterCount&& o) noexcept {
   if (this != &o) {
     Release();
     store_ = std::exchange(o.store_, nullptr);
+    appends_to_ = std::move(o.appends_to_);
   }
   return *this;
 }
 
 bool WriterCount::Release() {
   if (!store_) return false;
+  if (const FileRef file = std::exchange(appends_to_, nullptr)) file->writers.fetch_sub(1);
   return std::exchange(store_, nullptr)->writers_.fetch_sub(1) == 1;
 }
 
@@ -110,7 +116,21 @@ Status FileStore::Stop() {
 
 PlacementOwner FileStore::OwnerOf(const FileRef& file) const { return {file->creation_directory, ThreadOrdinal()}; }
 
-OpenedWriter FileStore::MakeWriter(FileRef file, std::string_view path) {
+Result<WriterCount> FileStore::CountWriter(const FileRef& file) {
+  MutexLock lock(updates_mu_);
+  const auto update = updates_.find(file->id);
+  if (update != updates_.end() && !update->second.expired()) {
+    return Status::Busy("it is open for random writes, and nobody can append meanwhile; close it first");
+  }
+  return WriterCount(this, file);
+}
+
+Result<OpenedWriter> FileStore::MakeWriter(FileRef file, std::string_view path) {
+  OpenedWriter opened;
+  opened.handle = FileHandle(this, file);
+  Result<WriterCount> count = CountWriter(file);
+  if (!count.ok()) return count.status().WithContext(std::string(path));
+  opened.count = std::move(count).value();
   FileKind kind;
   {
     ReaderLock lock(file->mu);
@@ -122,15 +142,12 @@ OpenedWriter FileStore::MakeWriter(FileRef file, std::string_view path) {
   auto make_bulk = [this, file, name, owner] {
     return NewBulkWriter(engine_, file, name, owner, [this](FileRef closed) { RecordLater(std::move(closed)); });
   };
-  OpenedWriter opened;
   switch (kind) {
     case FileKind::kBulk: opened.writer = make_bulk(); break;
     case FileKind::kSmall: opened.writer = NewSmallWriter(engine_, file, make_bulk); break;
     case FileKind::kStream:
     case FileKind::kWal: opened.writer = NewStreamWriter(engine_, file, owner); break;
   }
-  opened.count = WriterCount(this);
-  opened.handle = FileHandle(this, std::move(file));
   return opened;
 }
 
@@ -145,7 +162,7 @@ Result<OpenedWriter> FileStore::OpenForAppend(std::string_view path) {
   Result<FileRef> file = names_.OpenFile(path);
   if (file.status().code() == StatusCode::kNotFound) return Create(path, KindOfName(path));
   if (!file.ok()) return file.status();
-  OpenedWriter opened = MakeWriter(std::move(file).value(), path);
+  FURROW_ASSIGN_OR_RETURN(OpenedWriter opened, MakeWriter(std::move(file).value(), path));
   // A stream begins a new incarnation: bytes staged under it are of no use without that record.
   FURROW_RETURN_IF_ERROR(engine_->log->Settle(Sequence(opened.handle.file()->sequence.load())));
   return opened;
@@ -162,6 +179,55 @@ Result<OpenedWriter> FileStore::Reuse(std::string_view path, std::string_view ol
 Result<FileHandle> FileStore::OpenForRead(std::string_view path) {
   FURROW_ASSIGN_OR_RETURN(FileRef file, names_.OpenFile(path));
   return FileHandle(this, std::move(file));
+}
+
+// Bytes that a writer could not get rid of at its end: a new one can, or the file cannot be changed.
+Status FileStore::WriteHeld(const FileHandle& handle, std::string_view path) {
+  {
+    ReaderLock lock(handle.file()->mu);
+    const OpenState* const open = handle.file()->open.get();
+    if (!open || !open->pending || open->pending->empty()) return Status::Ok();
+  }
+  FURROW_ASSIGN_OR_RETURN(OpenedWriter opened, OpenForAppend(path));
+  return CloseWriter(&opened);
+}
+
+Result<OpenedUpdate> FileStore::OpenForUpdate(std::string_view path) {
+  FURROW_RETURN_IF_ERROR(engine_->log->writable());
+  OpenedUpdate opened;
+  FURROW_ASSIGN_OR_RETURN(opened.handle, OpenForRead(path));
+  const FileRef& file = opened.handle.file();
+  FileKind kind;
+  {
+    ReaderLock lock(file->mu);
+    kind = file->kind;
+  }
+  if (kind != FileKind::kBulk && kind != FileKind::kSmall) {
+    return Status::NotSupported(std::string(path) + " is a log (" + FileKindName(kind) +
+                                "): its bytes are in frames, which are only ever added; copy it under another name");
+  }
+  const auto busy = [path] {
+    return Status::Busy(std::string(path) + " is open for appending; random writes are possible once that is closed");
+  };
+  if (file->writers > 0) return busy();
+  FURROW_RETURN_IF_ERROR(WriteHeld(opened.handle, path));
+  MutexLock lock(updates_mu_);
+  if (file->writers > 0) return busy();
+  std::erase_if(updates_, [](const auto& update) { return update.second.expired(); });
+  std::weak_ptr<RandomWriter>& shared = updates_[file->id];
+  opened.writer = shared.lock();
+  if (!opened.writer) {
+    opened.writer = std::make_shared<RandomWriter>(engine_, file, OwnerOf(file),
+                                                   [this](FileRef closed) { RecordLater(std::move(closed)); });
+    shared = opened.writer;
+  }
+  opened.count = WriterCount(this, nullptr);
+  return opened;
+}
+
+Status FileStore::CloseUpdate(OpenedUpdate* opened) {
+  opened->writer.reset();
+  return opened->count.Release() ? SyncAll() : Status::Ok();
 }
 
 Status FileStore::TruncateFile(std::string_view path, uint64_t size) {

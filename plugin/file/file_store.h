@@ -20,6 +20,7 @@
 namespace furrow {
 
 class FileStore;
+class RandomWriter;
 class StateReplay;
 
 // An open file: keeps its bytes until it is closed, also when the last name goes. Move-only.
@@ -39,19 +40,21 @@ class FileHandle {
   FileRef file_;
 };
 
-// Counts one open writer of the store until it goes. Move-only.
+// Counts one open writer of the store until it goes, and of the file if it is one that appends. Move-only.
 class WriterCount {
  public:
   WriterCount() = default;
-  explicit WriterCount(FileStore* store);
+  WriterCount(FileStore* store, FileRef appends_to);
   ~WriterCount() { Release(); }
-  WriterCount(WriterCount&& o) noexcept : store_(std::exchange(o.store_, nullptr)) {}
+  WriterCount(WriterCount&& o) noexcept
+      : store_(std::exchange(o.store_, nullptr)), appends_to_(std::move(o.appends_to_)) {}
   WriterCount& operator=(WriterCount&& o) noexcept;
   // True: it was the last one.
   bool Release();
 
  private:
   FileStore* store_ = nullptr;
+  FileRef appends_to_;
 };
 
 // A writer with the handle that keeps its file. The writer goes first.
@@ -59,6 +62,13 @@ struct OpenedWriter {
   FileHandle handle;
   WriterCount count;
   std::unique_ptr<FileWriter> writer;
+};
+
+// A file open for update. The writer goes first.
+struct OpenedUpdate {
+  FileHandle handle;
+  WriterCount count;
+  std::shared_ptr<RandomWriter> writer;  // shared with all that have the file open so
 };
 
 // How RocksDB's files are told apart: by name (".log", "MANIFEST-", "CURRENT", ...).
@@ -99,15 +109,19 @@ class FileStore final : public CheckpointSource {
   // --- files --------------------------------------------------------------------------
   // Creates `path` (replacing a file) and opens it for writing.
   Result<OpenedWriter> Create(std::string_view path, FileKind kind);
-  // Opens for appending; creates it if missing.
+  // Opens for appending; creates it if missing. Busy: open for update.
   Result<OpenedWriter> OpenForAppend(std::string_view path);
   // Renames `old_path` to `path` as a new, empty file (WAL recycling): one atomic step for the name.
   Result<OpenedWriter> Reuse(std::string_view path, std::string_view old_path);
   Result<FileHandle> OpenForRead(std::string_view path);
+  // Opens a file that exists for writes at any place. NotFound; Busy: somebody appends to it; NotSupported: it is a
+  // log, whose bytes are frames that cannot be changed.
+  Result<OpenedUpdate> OpenForUpdate(std::string_view path) EXCLUDES(updates_mu_);
   Status TruncateFile(std::string_view path, uint64_t size);
   // Closes the file. When it was the last one open for writing, everything that is staged becomes durable (SyncAll), so
   // that nothing depends on the stage when nobody writes.
   Status CloseWriter(OpenedWriter* opened);
+  Status CloseUpdate(OpenedUpdate* opened);
   // All pending bytes, unrecorded extents and records become durable now. First error.
   Status SyncAll();
   NameSpace& names() { return names_; }
@@ -134,7 +148,10 @@ class FileStore final : public CheckpointSource {
   void RecordClosed() EXCLUDES(queue_mu_);
   FileId NewId();
   PlacementOwner OwnerOf(const FileRef& file) const;
-  OpenedWriter MakeWriter(FileRef file, std::string_view path);
+  Result<OpenedWriter> MakeWriter(FileRef file, std::string_view path) EXCLUDES(updates_mu_);
+  // Busy: the file is open for update.
+  Result<WriterCount> CountWriter(const FileRef& file) EXCLUDES(updates_mu_);
+  Status WriteHeld(const FileHandle& handle, std::string_view path);
   void RecordLater(FileRef file);
   Status EmitFiles(const std::function<Status(const CheckpointObject&)>& emit) const;
 
@@ -152,7 +169,9 @@ class FileStore final : public CheckpointSource {
   std::vector<FileRef> to_free_ GUARDED_BY(queue_mu_);
   Status record_error_ GUARDED_BY(queue_mu_);  // the first
   StageRecord stage_ GUARDED_BY(queue_mu_);
-  std::atomic<uint32_t> writers_{0};  // open ones
+  std::atomic<uint32_t> writers_{0};                                                         // open ones
+  Mutex updates_mu_;                                                                         // leaf
+  std::unordered_map<FileId, std::weak_ptr<RandomWriter>> updates_ GUARDED_BY(updates_mu_);  // some have ended
   std::unique_ptr<TaskThread> recorder_;
 };
 

@@ -239,11 +239,11 @@ Status NameSpace::LinkInMemory(std::string_view from, std::string_view to) {
   FURROW_RETURN_IF_ERROR(engine_->log->writable());
   WriterLock lock(mu_);
   FURROW_ASSIGN_OR_RETURN(const NameEntry entry, LookupLocked(from));
-  if (!entry.file) return IsADirectory(from);
   FURROW_ASSIGN_OR_RETURN(const Place place, FindPlaceLocked(to));
   if (place.name.empty() || place.directory->entries.contains(place.name)) {
     return Status::AlreadyExists("'" + std::string(to) + "' exists");
   }
+  if (!entry.file) return IsADirectory(from);  // last, as on POSIX: a missing target directory says more
   const Sequence sequence = engine_->log->Append(LinkRecord{entry.file->id, place.directory->id, place.name});
   entry.file->links.fetch_add(1);
   entry.file->Depend(sequence);

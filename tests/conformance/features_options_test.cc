@@ -26,7 +26,7 @@ std::ostream& operator<<(std::ostream& out, const OptionCase& c) { return out <<
 
 class OptionFeature : public DeviceTest, public ::testing::WithParamInterface<OptionCase> {
  protected:
-  OptionFeature() : DeviceTest("dir") {}
+  OptionFeature() : DeviceTest("mem") {}  // what these options do has little to do with the device
 };
 
 void SetTable(rdb::Options* options, const std::function<void(rdb::BlockBasedTableOptions*)>& set) {

@@ -9,3 +9,5 @@ add_dependencies(furrow_tests differential_test)
 add_test(NAME differential_test COMMAND differential_test --operations=20000 --seed=1)
 add_test(NAME differential_self_test COMMAND differential_test --self-test --seed=1)
 set_tests_properties(differential_test differential_self_test PROPERTIES TIMEOUT 300)
+
+furrow_test(NAME conformance_test SOURCES conformance_test.cc conformance_files_test.cc fs_target.cc LIBS furrow_face)

@@ -39,8 +39,8 @@ TEST_F(ProgramInspectorTest, SonamesSayTheMinorVersion) {
   EXPECT_EQ(RocksVersionOfSoname("librocksdb.so.7.8"), "7.8");
   EXPECT_EQ(RocksVersionOfSoname("librocksdb.so.9.10"), "9.10");
   EXPECT_EQ(RocksVersionOfSoname("librocksdb.so.11.9.0"), "11.9");
-  for (const char* other : {"librocksdb.so", "librocksdb.so.", "librocksdb.so.7", "librocksdb.so.7.", "librocksdb.so..8",
-                            "librocksdb.so.7.x", "libfurrow-rocksdb7.8.so", ""}) {
+  for (const char* other : {"librocksdb.so", "librocksdb.so.", "librocksdb.so.7", "librocksdb.so.7.",
+                            "librocksdb.so..8", "librocksdb.so.7.x", "libfurrow-rocksdb7.8.so", ""}) {
     EXPECT_EQ(RocksVersionOfSoname(other), "") << other;
   }
 }

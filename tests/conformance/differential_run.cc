@@ -35,12 +35,12 @@ std::string Excerpt(const CallOutcome& outcome, const CallOutcome& other) {
 
 }  // namespace
 
-DifferentialRun::DifferentialRun(PlantedFault::Kind fault) : fault_(std::make_shared<PlantedFault>()) {
+DifferentialRun::DifferentialRun(Private, PlantedFault::Kind fault) : fault_(std::make_shared<PlantedFault>()) {
   fault_->kind = fault;
 }
 
 Result<std::unique_ptr<DifferentialRun>> DifferentialRun::Make(FsTarget::Kind kind, PlantedFault::Kind fault) {
-  std::unique_ptr<DifferentialRun> run(new DifferentialRun(fault));  // the constructor is private
+  auto run = std::make_unique<DifferentialRun>(Private(), fault);
   FURROW_ASSIGN_OR_RETURN(run->posix_, FsTarget::Make(FsTarget::Kind::kPosix));
   FURROW_ASSIGN_OR_RETURN(run->furrow_, FsTarget::Make(kind, kZones, kZoneBytes));
   run->oracle_ = std::make_unique<DifferentialSide>(run->posix_.get(), NewOracle(run->posix_->shared_fs()));

@@ -29,9 +29,12 @@ struct Difference {
 };
 
 class DifferentialRun {
+  struct Private {};  // only members can make one
+
  public:
   // Two fresh file systems. Blocks. Errors as FsTarget::Make.
   static Result<std::unique_ptr<DifferentialRun>> Make(FsTarget::Kind kind, PlantedFault::Kind fault);
+  DifferentialRun(Private, PlantedFault::Kind fault);
   ~DifferentialRun();
 
   // Applies all of `plan`, then remounts and compares everything. Nothing: no difference.
@@ -57,7 +60,6 @@ class DifferentialRun {
     uint64_t size = 0;  // bytes
   };
 
-  explicit DifferentialRun(PlantedFault::Kind fault);
   std::shared_ptr<rdb::FileSystem> FurrowFs() const;
   Facts Look(const std::string& name) const;
   std::optional<Difference> ApplyOne(const DifferentialOp& op);

@@ -19,8 +19,8 @@ class Oracle final : public rdb::FileSystemWrapper {
   rdb::IOStatus NewWritableFile(const std::string& path, const rdb::FileOptions& options,
                                 std::unique_ptr<rdb::FSWritableFile>* result, rdb::IODebugContext* dbg) override {
     if (FileExists(path, options.io_options, dbg).ok()) {
-      rdb::IOStatus deleted = DeleteFile(path, options.io_options, dbg);
-      if (!deleted.ok()) return deleted;
+      rdb::IOStatus removed = DeleteFile(path, options.io_options, dbg);
+      if (!removed.ok()) return removed;
     }
     return rdb::FileSystemWrapper::NewWritableFile(path, options, result, dbg);
   }

@@ -66,10 +66,10 @@ const char* FsTarget::NameOf(Kind kind) {
   return "unknown";
 }
 
-FsTarget::FsTarget(Kind kind) : kind_(kind), traits_(kind == Kind::kPosix ? PosixTraits() : FurrowTraits()) {}
+FsTarget::FsTarget(Private, Kind kind) : kind_(kind), traits_(kind == Kind::kPosix ? PosixTraits() : FurrowTraits()) {}
 
 Result<std::unique_ptr<FsTarget>> FsTarget::Make(Kind kind, uint32_t zones, uint64_t zone_bytes) {
-  std::unique_ptr<FsTarget> target(new FsTarget(kind));  // the constructor is private
+  auto target = std::make_unique<FsTarget>(Private(), kind);
   if (kind != Kind::kMemory) FURROW_RETURN_IF_ERROR(target->MakeHostDirectory());
   if (kind == Kind::kPosix) {
     target->root_ = target->host_directory_;

@@ -48,12 +48,15 @@ struct FsTraits {
 };
 
 class FsTarget {
+  struct Private {};  // only members can make one
+
  public:
   enum class Kind { kPosix, kMemory, kDirectory, kDirectoryUnstaged };
   static const char* NameOf(Kind kind);  // "posix", "mem", "dir", "dir_unstaged"
 
   // Emulated devices get `zones` zones of `zone_bytes`. Blocks. Errors as of the host or of mkfs.
   static Result<std::unique_ptr<FsTarget>> Make(Kind kind, uint32_t zones = 64, uint64_t zone_bytes = 2 << 20);
+  FsTarget(Private, Kind kind);
   ~FsTarget();
   FsTarget(const FsTarget&) = delete;
   FsTarget& operator=(const FsTarget&) = delete;
@@ -68,7 +71,6 @@ class FsTarget {
   std::string Path(const std::string& name) const { return root_ + name; }
 
  private:
-  explicit FsTarget(Kind kind);
   Status MakeHostDirectory();
   Status MakeDevice(uint32_t zones, uint64_t zone_bytes);
   Status Mount();

@@ -83,6 +83,7 @@ furrow_SOURCES := \
   plugin/fs/rocksdb_file_system.cc \
   plugin/fs/rocksdb_overlay_file.cc \
   plugin/fs/rocksdb_random_access_file.cc \
+  plugin/fs/rocksdb_random_rw_file.cc \
   plugin/fs/rocksdb_sequential_file.cc \
   plugin/fs/rocksdb_status.cc \
   plugin/fs/rocksdb_unique_id.cc \

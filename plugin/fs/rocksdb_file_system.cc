@@ -10,6 +10,7 @@
 #include "plugin/fs/rocksdb_file_lock.h"
 #include "plugin/fs/rocksdb_overlay_file.h"
 #include "plugin/fs/rocksdb_random_access_file.h"
+#include "plugin/fs/rocksdb_random_rw_file.h"
 #include "plugin/fs/rocksdb_sequential_file.h"
 #include "plugin/fs/rocksdb_status.h"
 #include "plugin/fs/rocksdb_writable_file.h"
@@ -135,7 +136,14 @@ rdb::IOStatus FurrowFileSystem::ReuseWritableFile(const std::string& path, const
 rdb::IOStatus FurrowFileSystem::NewRandomRWFile(const std::string& path, const rdb::FileOptions&,
                                                 std::unique_ptr<rdb::FSRandomRWFile>* result, rdb::IODebugContext*) {
   result->reset();
-  return OnPath(path, [&] { return rdb::IOStatus::NotSupported("Furrow does not rewrite files in place", path); });
+  return Change(
+      path,
+      [&](const std::shared_ptr<Volume>& volume) {
+        Result<OpenedUpdate> opened = volume->files().OpenForUpdate(path);
+        if (opened.ok()) *result = std::make_unique<FurrowRandomRWFile>(volume, std::move(*opened));
+        return opened.status();
+      },
+      [&] { return IfMissing(path); });
 }
 
 rdb::IOStatus FurrowFileSystem::NewMemoryMappedFileBuffer(const std::string& path,

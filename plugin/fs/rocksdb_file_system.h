@@ -44,7 +44,7 @@ class FurrowFileSystem final : public CompatFileSystem {
   // A new, empty file in the old one's place: overwriting makes no sense on zones.
   rdb::IOStatus ReuseWritableFile(const std::string& path, const std::string& old_path, const rdb::FileOptions&,
                                   std::unique_ptr<rdb::FSWritableFile>*, rdb::IODebugContext*) override;
-  // NotSupported.
+  // PathNotFound for a missing file: it makes none. IOError while somebody appends to it. NotSupported for logs.
   rdb::IOStatus NewRandomRWFile(const std::string& path, const rdb::FileOptions&, std::unique_ptr<rdb::FSRandomRWFile>*,
                                 rdb::IODebugContext*) override;
   rdb::IOStatus NewMemoryMappedFileBuffer(const std::string& path,

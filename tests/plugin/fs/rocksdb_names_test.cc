@@ -52,10 +52,8 @@ TEST_F(NamesTest, MissingFilesAreAsOnPosix) {
 TEST_F(NamesTest, RefusedOnPurpose) {
   Write("/f", "x");
   uint64_t count = 0;
-  std::unique_ptr<rdb::FSRandomRWFile> random;
   std::unique_ptr<rdb::MemoryMappedFileBuffer> mapped;
   EXPECT_TRUE(fs_->NumFileLinks("/f", io_, &count, nullptr).IsNotSupported());
-  EXPECT_TRUE(fs_->NewRandomRWFile("/f", {}, &random, nullptr).IsNotSupported());
   EXPECT_TRUE(fs_->NewMemoryMappedFileBuffer("/f", &mapped).IsNotSupported());
 }
 

@@ -12,7 +12,7 @@
 # that unsynced writes are gone; db_stress must report the loss. What is turned off, and why, is in crashtest.py.
 # --features: checkpoints, backups, ingested files and reopened databases come often, not once in a million operations.
 # --whitebox: db_crashtest.py's other mode, all by itself: db_stress kills itself at places in RocksDB's code, and each
-# run checks what the one before it left.
+# run checks what the one before it left. It takes no seed.
 # The seed decides options and moments; the interleaving of db_stress' threads is what it is.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/rocksdb_source.sh"
@@ -77,7 +77,7 @@ run_whitebox() {
     --max_key=5000 --threads=8 --mmap_read=0 "${on_fs[@]}" "${features[@]}" "${more[@]}" \
     >"$SCRATCH/whitebox.log" 2>&1 || rc=$?
   if ((rc == 0)); then
-    say "whitebox on $fs, seed $seed: verified OK in $minutes minutes: $(grep -c 'KILLED\|Crashing at' "$SCRATCH/whitebox.log") kills"
+    say "whitebox on $fs: verified OK in $minutes minutes: $(grep -c 'KILLED\|Crashing at' "$SCRATCH/whitebox.log") kills"
   else
     show_log "$SCRATCH/whitebox.log"
   fi
@@ -88,7 +88,7 @@ if ((whitebox)); then
   run_whitebox && exit 0
   # shellcheck disable=SC2034  # clean_up reads it
   KEEP=1
-  die "whitebox on $fs, seed $seed: failed; device and log are kept in $SCRATCH"
+  die "whitebox on $fs: failed; device and log are kept in $SCRATCH"
 fi
 TEST_TMPDIR=$SCRATCH/host python3 "$(dirname "$0")/crashtest.py" "$ROCKSDB_SOURCE/tools/db_crashtest.py" "$DB_STRESS" \
   --minutes="$minutes" --interval="$interval" --seed="$seed" --logs="$SCRATCH" "${options[@]}" "${features[@]}" "${more[@]}" && rc=0 || rc=$?

@@ -62,7 +62,7 @@ way_of() {
 
 run_suite() {
   local suite=$1 library=$LIBRARY
-  [[ $(way_of "$suite") == uri ]] || library=$DEFAULT_LIBRARY
+  [[ $(way_of "$suite") == uri ]] || library=$DEFAULT_LIBRARY:$SCRATCH/realpath.so
   [[ $fs == furrow ]] && ((!self_test)) || library=
   python3 "$(dirname "$0")/rocksdb_suites.py" "$SUITES/$suite" --way="$(way_of "$suite")" --library="$library" \
     --furrow="$FURROW" --scratch="$SCRATCH/$suite" --except="$(dirname "$0")/rocksdb-suites.except" --fs="$fs" --jobs="$JOBS"
@@ -102,6 +102,7 @@ tests=()
 for suite in "${suites[@]}"; do
   [[ " ${OTHERS[*]} " == *" $suite "* ]] || tests+=("$suite")
 done
+g++ -shared -fPIC -O1 -o "$SCRATCH/realpath.so" "$(dirname "$0")/realpath_shim.cc" -ldl || die "realpath_shim.cc does not compile"
 need_suites "${tests[@]}"
 if [[ " ${suites[*]} " == *" db_stress "* ]]; then need_db_stress; fi
 

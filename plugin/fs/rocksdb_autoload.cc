@@ -14,10 +14,11 @@ namespace {
 int RegisterOnLoad() {
   const std::string loaded = furrow::rdb::GetRocksVersionAsString(/*with_patch=*/false);
   if (loaded == furrow::CompiledRocksVersion()) return furrow_register(*furrow::rdb::ObjectLibrary::Default(), "");
-  std::fprintf(stderr,
-               "furrow: this libfurrow was built for RocksDB %s, but RocksDB %s is loaded: furrow:// stays unknown; use "
-               "the library for that version ('furrow run' does)\n",
-               furrow::CompiledRocksVersion().c_str(), loaded.c_str());
+  std::fprintf(
+      stderr,
+      "furrow: this libfurrow was built for RocksDB %s, but RocksDB %s is loaded: furrow:// stays unknown; use "
+      "the library for that version ('furrow run' does)\n",
+      furrow::CompiledRocksVersion().c_str(), loaded.c_str());
   return 0;
 }
 

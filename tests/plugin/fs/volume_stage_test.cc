@@ -4,7 +4,10 @@
 // a process that died: its stage stays, and nothing of it is written any more.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "plugin/file/file_reader.h"
+#include "plugin/file/random_writer.h"
 #include "plugin/fs/volume.h"
 #include "tests/plugin/file/stage_test_util.h"
 #include "tests/plugin/fs/mount_test_util.h"
@@ -77,6 +80,31 @@ TEST_F(VolumeStageTest, AReaderSeesWhatIsOnlyStaged) {
     ASSERT_TRUE(got.ok()) << path << ": " << got.status().ToString();
     data.resize(*got);
     EXPECT_EQ(data, expected) << path;
+  }
+}
+
+// Without a sync: only the stage names the places of the new blocks.
+TEST_F(VolumeStageTest, RandomWritesAreStaged) {
+  const std::shared_ptr<Volume> volume = Mount().value();
+  Result<OpenedWriter> made = volume->files().Create("/000002.sst", KindOfName("/000002.sst"));
+  ASSERT_TRUE(made.ok());
+  ASSERT_TRUE(made->writer->Append(std::string(20000, 'b')).ok());
+  ASSERT_TRUE(volume->files().CloseWriter(&*made).ok());
+  const Result<OpenedUpdate> update = volume->files().OpenForUpdate("/000002.sst");
+  ASSERT_TRUE(update.ok()) << update.status().ToString();
+  std::string expected(20000, 'b');
+  for (const uint64_t at : {9000u, 100u, 9001u, 19999u, 30000u}) {
+    ASSERT_TRUE(update->writer->Write(FileOffset(at), "new").ok());
+    expected.resize(std::max<size_t>(expected.size(), at + 3));
+    expected.replace(at, 3, "new");
+    const std::shared_ptr<Volume> looker = Mount(MountMode::kReadOnly).value();
+    const Result<FileHandle> handle = looker->files().OpenForRead("/000002.sst");
+    ASSERT_TRUE(handle.ok()) << handle.status().ToString();
+    std::string data(40000, '?');
+    const Result<size_t> got = ReadFile(looker->engine(), handle->file(), FileOffset(0), data.size(), data.data());
+    ASSERT_TRUE(got.ok()) << got.status().ToString();
+    data.resize(*got);
+    EXPECT_TRUE(data == expected) << at;
   }
 }
 

@@ -170,7 +170,7 @@ TEST_F(VolumeTest, DirectoriesBehaveAsPosix) {
   ASSERT_TRUE(names.Rename("/a/b", "/moved").ok());
   EXPECT_EQ(Read("/moved/f.sst"), "data");
   EXPECT_EQ(names.List("/nowhere").status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(names.List("/moved/f.sst").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(names.List("/moved/f.sst").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(names.List("/moved/")->size(), 2u);
   Remount();
   EXPECT_EQ(Read("/moved/f.sst"), "data");

@@ -63,7 +63,10 @@ bool ZoneLoader::AdoptReportLocked(const ZoneReport& r) {
     core_->table.SetUse(r.zone, ZoneRole::kSuperblock, LifetimeClass::kNotSet, {});
     return false;
   }
-  if (OutOfService(r.condition)) return false;
+  // A zone that turned read-only before the journal knew of its use: what it holds can be read, and may be all there
+  // is.
+  if (r.condition == ZoneCondition::kReadOnly) return s.role == ZoneRole::kNone && s.write_pointer != 0;
+  if (r.condition == ZoneCondition::kOffline) return false;
   if (IsActive(r.condition)) core_->TakeSlotLocked(r.zone, SlotOfRole(s.role));
   if (s.role == ZoneRole::kNone) return s.write_pointer != 0;
   AdoptUsedLocked(r.zone);
@@ -120,7 +123,7 @@ void ZoneLoader::CompareHeader(ZoneId z, const ZoneHeader& header) {
   } else if (header.generation < expected) {
     MutexLock lock(core_->mu);
     core_->table.at(z).retired = true;
-    repeat_.push_back(z);
+    if (!OutOfService(core_->table.at(z).condition)) repeat_.push_back(z);
   } else {
     // Taken into use again, and the machine stopped before the journal learned it.
     MutexLock lock(core_->mu);
@@ -130,7 +133,7 @@ void ZoneLoader::CompareHeader(ZoneId z, const ZoneHeader& header) {
       core_->ReleaseSlotLocked(z);
       core_->TakeSlotLocked(z, SlotOfRole(header.role));
     }
-    AdoptUsedLocked(z);
+    if (!OutOfService(s.condition)) AdoptUsedLocked(z);
   }
 }
 

@@ -58,13 +58,28 @@ void RecordLocked(const FileEngine& engine, FileNode* file, size_t n, std::vecto
     record.added.assign(batch.begin(), batch.end());
     for (const Extent& e : batch) file->extents.Put(e, freed);
     file->recorded_size = record.size;
-    file->Depend(engine.log->Append(record));
+    const Sequence sequence = engine.log->Append(record);
+    file->Depend(sequence);
+    if (!engine.log->Kept(sequence)) {
+      open->unkept.insert(open->unkept.end(), batch.begin(), batch.end());
+      open->unkept_sequence = sequence;
+    }
     rest = rest.subspan(batch.size());
   }
   open->unrecorded.erase(open->unrecorded.begin(), open->unrecorded.begin() + static_cast<ptrdiff_t>(n));
   DropCleanZones(open);
-  // The records are staged or durable; what is left is less than what was staged before, so there is room for it.
+  // What is left is not more than what was staged before, so there is room for it.
   StageBulkLocked(engine, file, /*create=*/false);
+}
+
+// Where records could not be staged: only once they are durable does the stage forget what they say.
+Status KeepRecords(const FileEngine& engine, const FileRef& file, Sequence upto) {
+  FURROW_RETURN_IF_ERROR(engine.log->Sync(upto));
+  WriterLock lock(file->mu);
+  if (!file->open) return Status::Ok();
+  StageBulkLocked(engine, file.get(), /*create=*/false);
+  MaybeResetOpen(file.get());
+  return Status::Ok();
 }
 
 Status FlushDirty(const FileNode& file, const std::vector<DirtyZone>& dirty) {
@@ -84,7 +99,7 @@ OpenState* EnsureOpen(FileNode* file) {
 
 void MaybeResetOpen(FileNode* file) {
   const OpenState* const open = file->open.get();
-  if (!open || !open->unrecorded.empty() || open->stream || !open->failed.ok()) return;
+  if (!open || !open->unrecorded.empty() || !open->unkept.empty() || open->stream || !open->failed.ok()) return;
   if (open->pending && !open->pending->empty()) return;
   file->open.reset();
 }
@@ -115,6 +130,13 @@ void TouchZone(OpenState* open, const std::shared_ptr<OpenZone>& zone, ZoneOffse
 }
 
 void TruncateUnrecorded(OpenState* open, uint64_t size, uint32_t block_size, std::vector<FreedBytes>* freed) {
+  if (!open->unkept.empty()) {
+    std::vector<FreedBytes> recorded;  // these are the file's extents, which free them
+    ExtentMap map(block_size);
+    for (const Extent& e : open->unkept) map.Put(e, &recorded);
+    map.Truncate(size, &recorded);
+    open->unkept = map.all();
+  }
   if (open->unrecorded.empty() || open->unrecorded.back().end() <= FileOffset(size)) return;
   ExtentMap map(block_size);
   for (const Extent& old : open->unrecorded) map.Put(old, freed);
@@ -135,6 +157,7 @@ Status CommitBulk(const FileEngine& engine, const FileRef& file) {
   FURROW_RETURN_IF_ERROR(engine.log->writable());
   const Status flushed = FlushDirty(*file, dirty);
   std::vector<FreedBytes> freed;
+  Sequence unkept;
   {
     WriterLock lock(file->mu);
     if (!file->open) return flushed;  // the file was given up meanwhile
@@ -144,9 +167,10 @@ Status CommitBulk(const FileEngine& engine, const FileRef& file) {
     }
     const size_t n = DurablePrefix(*file->open, engine.block_size());
     if (n > 0) RecordLocked(engine, file.get(), n, &freed);
+    if (!file->open->unkept.empty()) unkept = file->open->unkept_sequence;
   }
   engine.SubLive(freed);
-  return Status::Ok();
+  return unkept.value() == 0 ? Status::Ok() : KeepRecords(engine, file, unkept);
 }
 
 Status RecordBulkFile(const FileEngine& engine, const FileRef& file) {

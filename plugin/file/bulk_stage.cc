@@ -22,6 +22,13 @@ BulkState StateOf(const FileEngine& engine, const FileNode& file) REQUIRES_SHARE
   const OpenState& open = *file.open;
   state.unsummed = static_cast<uint32_t>(open.in_piece);
   state.extents = open.unrecorded;
+  if (!open.unkept.empty()) {
+    ExtentMap all(engine.block_size());
+    std::vector<FreedBytes> hidden;
+    for (const Extent& e : open.unkept) all.Put(e, &hidden);
+    for (const Extent& e : open.unrecorded) all.Put(e, &hidden);
+    state.extents = all.all();
+  }
   for (const Extent& e : state.extents) state.zones.push_back(engine.zones->GenerationOf(e.zone));
   if (open.staged > 0) {
     state.tail_offset = open.pending->begin();
@@ -72,10 +79,7 @@ Result<BulkState> DecodeBulkState(Bytes in) {
 }
 
 bool BulkStage::Put(FileId file, Bytes content) {
-  if (content.size() > kHalfChunk) {
-    Clear();
-    return false;
-  }
+  if (content.size() > kHalfChunk) return false;
   const bool second = chunk_.has_value() && !second_;
   if (!chunk_) chunk_ = stage_->Take({.kind = ChunkKind::kBulk, .file = file});
   if (!chunk_) return false;
@@ -96,7 +100,8 @@ bool StageBulkLocked(const FileEngine& engine, FileNode* file, bool create) {
   OpenState* const open = file->open.get();
   if (!open) return true;
   if (create && engine.unmounting.load(std::memory_order_relaxed)) return false;  // the caller writes through
-  if (open->unrecorded.empty() && open->staged == 0) {
+  if (!open->unkept.empty() && engine.log->Kept(open->unkept_sequence)) open->unkept.clear();
+  if (open->unrecorded.empty() && open->unkept.empty() && open->staged == 0) {
     open->bulk_stage.reset();
     return true;
   }
@@ -108,7 +113,6 @@ bool StageBulkLocked(const FileEngine& engine, FileNode* file, bool create) {
     stage->NoteChange();
     return true;
   }
-  open->bulk_stage.reset();
   return false;
 }
 

@@ -40,7 +40,7 @@ class BulkStage {
   BulkStage(const BulkStage&) = delete;
   BulkStage& operator=(const BulkStage&) = delete;
 
-  // Takes the place of what was there. False: no room in the stage (or more than half a chunk); then nothing is there.
+  // Takes the place of what was there. False: no room in the stage (or more than half a chunk); then that stays.
   bool Put(FileId file, Bytes content);
   void Clear();
 
@@ -51,7 +51,8 @@ class BulkStage {
 };
 
 // Brings the stage up to date with the file's open state. `create`: also where nothing of the file is staged yet. True:
-// what is in the open state outlives the process, or needs not. Memory only.
+// what is in the open state outlives the process, or needs not. False: what was staged before stays, for the caller to
+// drop it if it names places that are free now. Memory only.
 bool StageBulkLocked(const FileEngine& engine, FileNode* file, bool create) REQUIRES(file->mu);
 
 }  // namespace furrow

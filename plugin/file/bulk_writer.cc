@@ -62,6 +62,7 @@ class BulkWriter final : public FileWriter {
   void Hold(Bytes data, bool on_device);
   void ReplaceHeld(Bytes data, FileOffset at);
   void DropHeld();
+  void StageAfterFree() REQUIRES(file_->mu);
   void CutTo(uint64_t size);
 
   std::string FileName() const { return "file " + std::to_string(file_->id.value()) + " (" + name_ + ")"; }
@@ -305,8 +306,7 @@ void BulkWriter::Publish(const Outgoing& out, uint64_t n, const OpenZone::Append
       }
     }
     file_->size = std::max(size(), (out.at + n).value());
-    // What is staged must not name places that may be written anew.
-    if (!freed.empty() && !StageBulkLocked(*engine_, file_.get(), /*create=*/false)) unstaged_ = true;
+    if (!freed.empty()) StageAfterFree();
   }
   engine_->SubLive(freed);
 }
@@ -441,6 +441,13 @@ Status BulkWriter::Truncate(uint64_t new_size) {
   return unstaged_ ? Outlive() : engine_->log->Settle(Sequence(file_->sequence.load(std::memory_order_acquire)));
 }
 
+// What is staged must not name places that may be written anew: rather nothing is.
+void BulkWriter::StageAfterFree() {
+  if (StageBulkLocked(*engine_, file_.get(), /*create=*/false)) return;
+  file_->open->bulk_stage.reset();
+  unstaged_ = true;
+}
+
 // Precondition: no open piece reaches beyond `new_size`.
 void BulkWriter::CutTo(uint64_t new_size) {
   std::vector<FreedBytes> freed;
@@ -462,7 +469,7 @@ void BulkWriter::CutTo(uint64_t new_size) {
     TruncateUnrecorded(open, new_size, static_cast<uint32_t>(block_), &freed);
     file_->size = new_size;
     // Before the record of the truncate: a crash in between finds what the file had before, or has now.
-    if (!StageBulkLocked(*engine_, file_.get(), /*create=*/false)) unstaged_ = true;
+    StageAfterFree();
     if (new_size < file_->recorded_size) {
       file_->extents.Truncate(new_size, &freed);
       file_->recorded_size = new_size;

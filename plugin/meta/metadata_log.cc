@@ -194,9 +194,10 @@ Status MetadataLog::Sync(Sequence upto) {
 }
 
 Status MetadataLog::Settle(Sequence upto) {
-  if (impl_->queue.Kept(upto, durable())) return Status::Ok();
-  return Sync(upto);
+  return Kept(upto) ? Status::Ok() : Sync(upto);
 }
+
+bool MetadataLog::Kept(Sequence upto) const { return impl_->queue.Kept(upto, durable()); }
 
 Sequence MetadataLog::last_appended() const { return impl_->queue.last_appended(); }
 Sequence MetadataLog::durable() const { return impl_->commit.durable(); }

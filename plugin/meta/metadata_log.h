@@ -144,6 +144,8 @@ class MetadataLog final : public ZoneJournal {
   // Returns when every record up to and including `upto` outlives the process: kept by the stage, normally at once, or
   // durable. To be called, without locks, before an operation that appended a record returns. As Sync.
   Status Settle(Sequence upto);
+  // Does every record up to and including `upto` outlive the process already? No lock.
+  bool Kept(Sequence upto) const;
   Sequence last_appended() const;
   Sequence durable() const;
   // OK, or why the mount has turned read-only. Cheap (atomic); ask before a change in memory.

@@ -74,11 +74,11 @@ TEST_F(BulkStageTest, TheLastContentCounts) {
   EXPECT_TRUE(Look().empty());
 }
 
-TEST_F(BulkStageTest, NothingIsThereAfterWhatDoesNotFit) {
+TEST_F(BulkStageTest, WhatWasThereStaysWhereTheNewDoesNotFit) {
   BulkStage stage(stage_.get());
   ASSERT_TRUE(stage.Put(FileId(9), "old"));
   EXPECT_FALSE(stage.Put(FileId(9), std::string(kStageChunkBytes / 2 + 1, 'x')));
-  EXPECT_TRUE(Look().empty());
+  EXPECT_EQ(Look().at({ChunkKind::kBulk, FileId(9), 0}), "old");
   EXPECT_TRUE(stage.Put(FileId(9), std::string(kStageChunkBytes / 2, 'x')));
   EXPECT_EQ(Look().size(), 1u);
 }

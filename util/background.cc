@@ -13,7 +13,13 @@ TaskThread::TaskThread(std::string name, std::function<void()> task, std::chrono
 TaskThread::~TaskThread() { Stop(); }
 
 void TaskThread::Start() {
-  thread_ = std::thread([this] { Loop(); });
+  ScheduleHook* const hook = ActiveSchedule();
+  scheduled_ = hook ? hook->Announce() : 0;
+  thread_ = std::thread([this, hook, number = scheduled_] {
+    if (hook) hook->Begin(number);
+    Loop();
+    if (hook) hook->End(number);
+  });
   pthread_setname_np(thread_.native_handle(), name_.substr(0, 15).c_str());
 }
 
@@ -29,7 +35,9 @@ void TaskThread::Stop() {
     stop_ = true;
     wake_.NotifyOne();
   }
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  if (ScheduleHook* const hook = ActiveSchedule()) hook->Join(scheduled_);
+  thread_.join();
 }
 
 void TaskThread::Loop() {

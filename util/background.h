@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
@@ -37,7 +38,8 @@ class TaskThread {
   CondVar wake_;
   bool kicked_ GUARDED_BY(mu_) = false;
   bool stop_ GUARDED_BY(mu_) = false;
-  std::thread thread_;  // written by Start and Stop only (owner's thread)
+  uint32_t scheduled_ = 0;  // as a test's scheduler knows the thread; written by Start
+  std::thread thread_;      // written by Start and Stop only (owner's thread)
 };
 
 }  // namespace furrow

@@ -9,9 +9,26 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "util/schedule_hook.h"
 #include "util/thread_annotations.h"
 
 namespace furrow {
+
+namespace internal {
+
+// Takes `mu` by `try_lock` under a test's scheduler.
+template <typename TryLock>
+void LockUnder(ScheduleHook* hook, const void* mu, TryLock&& try_lock) {
+  hook->Preempt();
+  while (!try_lock()) hook->AwaitUnlock(mu);
+}
+
+// To be called once `mu` has been released.
+inline void TellUnlocked(const void* mu) {
+  if (ScheduleHook* const hook = ActiveSchedule()) hook->Unlocked(mu);
+}
+
+}  // namespace internal
 
 // A plain, non-recursive mutex.
 class CAPABILITY("mutex") Mutex {
@@ -20,8 +37,17 @@ class CAPABILITY("mutex") Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  void Lock() ACQUIRE() { mu_.lock(); }
-  void Unlock() RELEASE() { mu_.unlock(); }
+  void Lock() ACQUIRE() {
+    if (ScheduleHook* const hook = ActiveSchedule()) {
+      internal::LockUnder(hook, this, [this] { return mu_.try_lock(); });
+    } else {
+      mu_.lock();
+    }
+  }
+  void Unlock() RELEASE() {
+    mu_.unlock();
+    internal::TellUnlocked(this);
+  }
   [[nodiscard]] bool TryLock() TRY_ACQUIRE(true) { return mu_.try_lock(); }
 
  private:
@@ -47,10 +73,28 @@ class CAPABILITY("shared_mutex") SharedMutex {
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;
 
-  void Lock() ACQUIRE() { mu_.lock(); }
-  void Unlock() RELEASE() { mu_.unlock(); }
-  void LockShared() ACQUIRE_SHARED() { mu_.lock_shared(); }
-  void UnlockShared() RELEASE_SHARED() { mu_.unlock_shared(); }
+  void Lock() ACQUIRE() {
+    if (ScheduleHook* const hook = ActiveSchedule()) {
+      internal::LockUnder(hook, this, [this] { return mu_.try_lock(); });
+    } else {
+      mu_.lock();
+    }
+  }
+  void Unlock() RELEASE() {
+    mu_.unlock();
+    internal::TellUnlocked(this);
+  }
+  void LockShared() ACQUIRE_SHARED() {
+    if (ScheduleHook* const hook = ActiveSchedule()) {
+      internal::LockUnder(hook, this, [this] { return mu_.try_lock_shared(); });
+    } else {
+      mu_.lock_shared();
+    }
+  }
+  void UnlockShared() RELEASE_SHARED() {
+    mu_.unlock_shared();
+    internal::TellUnlocked(this);
+  }
 
  private:
   std::shared_mutex mu_;
@@ -86,21 +130,43 @@ class CondVar {
   CondVar& operator=(const CondVar&) = delete;
 
   void Wait(Mutex& mu) REQUIRES(mu) {
+    if (ScheduleHook* const hook = ActiveSchedule()) {
+      WaitUnder(hook, mu, ScheduleHook::kNoTimeout);
+      return;
+    }
     std::unique_lock<std::mutex> held(mu.mu_, std::adopt_lock);
     cv_.wait(held);
     held.release();
   }
   // Returns false when the time ran out first.
   bool WaitFor(Mutex& mu, std::chrono::nanoseconds timeout) REQUIRES(mu) {
+    if (ScheduleHook* const hook = ActiveSchedule()) return WaitUnder(hook, mu, timeout);
     std::unique_lock<std::mutex> held(mu.mu_, std::adopt_lock);
     const bool woken = cv_.wait_for(held, timeout) == std::cv_status::no_timeout;
     held.release();
     return woken;
   }
-  void NotifyOne() { cv_.notify_one(); }
-  void NotifyAll() { cv_.notify_all(); }
+  void NotifyOne() { Notify(false); }
+  void NotifyAll() { Notify(true); }
 
  private:
+  bool WaitUnder(ScheduleHook* hook, Mutex& mu, std::chrono::nanoseconds timeout) REQUIRES(mu) {
+    hook->Enqueue(this, timeout);
+    mu.Unlock();
+    const bool notified = hook->Park();
+    mu.Lock();
+    return notified;
+  }
+  void Notify(bool all) {
+    if (ScheduleHook* const hook = ActiveSchedule()) {
+      hook->Notify(this, all);
+    } else if (all) {
+      cv_.notify_all();
+    } else {
+      cv_.notify_one();
+    }
+  }
+
   std::condition_variable cv_;
 };
 

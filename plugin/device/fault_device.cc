@@ -21,6 +21,13 @@ std::string Joined(ConstBuffers pieces) {
   return all;
 }
 
+bool IsChange(DeviceCall call) { return call != DeviceCall::kReport && call != DeviceCall::kRead; }
+
+bool Concerns(const FaultRule& rule, DeviceCall call, ZoneId zone) {
+  if (rule.call != call && (rule.call != DeviceCall::kChange || !IsChange(call))) return false;
+  return rule.zone == kNoZone || rule.zone == zone;
+}
+
 }  // namespace
 
 const char* DeviceCallName(DeviceCall call) {
@@ -34,6 +41,7 @@ const char* DeviceCallName(DeviceCall call) {
     case DeviceCall::kClose: return "close";
     case DeviceCall::kFinish: return "finish";
     case DeviceCall::kReset: return "reset";
+    case DeviceCall::kChange: return "change";
   }
   return "?";
 }
@@ -61,6 +69,11 @@ uint64_t FaultDevice::faults() const {
   return faults_;
 }
 
+uint64_t FaultDevice::changes() const {
+  MutexLock lock(mu_);
+  return changes_;
+}
+
 bool FaultDevice::powered() const {
   MutexLock lock(mu_);
   return powered_;
@@ -71,13 +84,19 @@ void FaultDevice::PowerOff() {
   powered_ = false;
 }
 
+void FaultDevice::SetOnPowerOff(std::function<void()> call) {
+  MutexLock lock(mu_);
+  on_power_off_ = std::move(call);
+}
+
 FaultDevice::Verdict FaultDevice::Judge(DeviceCall call, ZoneId zone) {
   MutexLock lock(mu_);
+  if (IsChange(call)) ++changes_;
   if (!powered_) return {true, FaultRule{call, FaultAction::kFail}};
   Verdict verdict;
   for (ActiveRule& active : rules_) {
     const FaultRule& rule = active.rule;
-    if (rule.call != call || (rule.zone != kNoZone && rule.zone != zone)) continue;
+    if (!Concerns(rule, call, zone)) continue;
     const uint64_t index = active.seen++;
     if (verdict.faulty || index < rule.skip || index - rule.skip >= rule.count || !rng_.OneIn(rule.one_in)) continue;
     verdict = {true, rule};
@@ -87,7 +106,10 @@ FaultDevice::Verdict FaultDevice::Judge(DeviceCall call, ZoneId zone) {
   switch (verdict.rule.action) {
     case FaultAction::kZoneReadOnly: dead_[zone.value()] = ZoneCondition::kReadOnly; break;
     case FaultAction::kZoneOffline: dead_[zone.value()] = ZoneCondition::kOffline; break;
-    case FaultAction::kPowerOff: powered_ = false; break;
+    case FaultAction::kPowerOff:
+      powered_ = false;
+      if (on_power_off_) on_power_off_();
+      break;
     default: break;
   }
   return verdict;

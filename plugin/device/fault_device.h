@@ -10,6 +10,7 @@
 // All state is under one lock, which is not held during the inner device's calls.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,7 +22,19 @@
 
 namespace furrow {
 
-enum class DeviceCall : uint8_t { kReport, kRead, kWrite, kWriteDurable, kFlush, kOpen, kClose, kFinish, kReset };
+// kChange, in rules: all but reports and reads.
+enum class DeviceCall : uint8_t {
+  kReport,
+  kRead,
+  kWrite,
+  kWriteDurable,
+  kFlush,
+  kOpen,
+  kClose,
+  kFinish,
+  kReset,
+  kChange
+};
 const char* DeviceCallName(DeviceCall call);
 
 enum class FaultAction : uint8_t {
@@ -55,10 +68,14 @@ class FaultDevice final : public ZonedDevice {
   void AddRule(const FaultRule& rule) EXCLUDES(mu_);
   void ClearRules() EXCLUDES(mu_);
   void SetZoneCondition(ZoneId zone, ZoneCondition read_only_or_offline) EXCLUDES(mu_);
-  uint64_t faults() const EXCLUDES(mu_);  // injected so far
+  uint64_t faults() const EXCLUDES(mu_);   // injected so far
+  uint64_t changes() const EXCLUDES(mu_);  // calls that were no report and no read, so far
   bool powered() const EXCLUDES(mu_);
   // From now on every call fails, as when the power goes.
   void PowerOff() EXCLUDES(mu_);
+
+  // Called when a rule turns the power off, under the device's lock: it must not call the device.
+  void SetOnPowerOff(std::function<void()> call) EXCLUDES(mu_);
 
   // What a power cut does: of the writes to a zone that no flush covered, a random number survives, the
   // last survivor perhaps torn; unflushed bytes before a durable write may be zeros; an unflushed
@@ -128,7 +145,9 @@ class FaultDevice final : public ZonedDevice {
   std::map<uint32_t, ZoneCondition> dead_ GUARDED_BY(mu_);  // read-only and offline zones
   std::map<uint32_t, Pending> pending_ GUARDED_BY(mu_);
   uint64_t faults_ GUARDED_BY(mu_) = 0;
+  uint64_t changes_ GUARDED_BY(mu_) = 0;
   bool powered_ GUARDED_BY(mu_) = true;
+  std::function<void()> on_power_off_ GUARDED_BY(mu_);
 };
 
 }  // namespace furrow

@@ -18,6 +18,7 @@
 #include "plugin/file/stage_directory.h"
 #include "plugin/file/stage_file.h"
 #include "plugin/file/stage_segments.h"
+#include "util/crash_point.h"
 #include "util/rng.h"
 
 namespace furrow {
@@ -266,7 +267,9 @@ void Stage::Prepare() { parts_->segments.Prepare(); }
 
 void Stage::Publish(const StageChunk& chunk, const ChunkState& state) {
   if (kept_.load(std::memory_order_relaxed)) return;
+  FURROW_CRASH_POINT("stage.publish.before");
   parts_->Chunk(chunk.index).state.store(PackChunkState(state), std::memory_order_release);
+  FURROW_CRASH_POINT("stage.published");
 }
 
 void Stage::Keep() { kept_.store(true, std::memory_order_seq_cst); }
@@ -274,6 +277,7 @@ void Stage::Keep() { kept_.store(true, std::memory_order_seq_cst); }
 void Stage::Free(const StageChunk& chunk) {
   if (kept_.load(std::memory_order_seq_cst)) return;
   const ChunkKind kind = parts_->kinds[chunk.index];
+  FURROW_CRASH_POINT("stage.free.before");
   parts_->Chunk(chunk.index).tag.store(0, std::memory_order_seq_cst);
   if (kind == ChunkKind::kRecords) parts_->records.fetch_sub(1, std::memory_order_relaxed);
   parts_->segments.Release(chunk.index, kind == ChunkKind::kStream);

@@ -42,6 +42,8 @@ void CrashRun::Work() {
 }
 
 void CrashRun::OneCall() {
+  // What has returned outlives the process.
+  if (shape_.stage && !Faulted() && no_space_ == no_space_before_ && !died_) model_.EverythingDurable();
   const bool full = model_.live_bytes() > shape_.zones * shape_.zone_bytes / 4 || model_.names().size() > kMaxNames;
   if (full) {
     for (int i = 0; i < 8 && Writable(); ++i) Unlink();
@@ -203,8 +205,12 @@ void CrashRun::Append() {
   const std::string data = NewBytes(o.file, 1 + rng_.Uniform(most));
   const uint64_t before = model_.content(o.file).size();
   model_.Append(o.file, data);
-  if (Ok(o.opened.writer->Append(data), ("append " + std::to_string(data.size())).c_str())) return;
-  model_.Truncate(o.file, before);  // as if nothing had been appended
+  if (!Ok(o.opened.writer->Append(data), ("append " + std::to_string(data.size())).c_str())) {
+    model_.Truncate(o.file, before);  // as if nothing had been appended
+    return;
+  }
+  // What a process leaves is what was flushed.
+  if (shape_.stage) Ok(o.opened.writer->Flush(), "flush");
 }
 
 // As direct mode does: the last block is written again, and goes on.
@@ -221,7 +227,10 @@ void CrashRun::Rewrite() {
   const uint64_t at = size / 4096 * 4096;
   const std::string data = NewBytes(o.file, size - at + rng_.Uniform(6000));
   model_.Overwrite(o.file, at, data);
-  if (Ok(o.opened.writer->PositionedAppend(data, FileOffset(at)), "rewrite")) return;
+  if (Ok(o.opened.writer->PositionedAppend(data, FileOffset(at)), "rewrite")) {
+    if (shape_.stage) Ok(o.opened.writer->Flush(), "flush");
+    return;
+  }
   // Old bytes or new ones: a sync that follows may mean either.
   model_.Truncate(o.file, size);
   o.unknown = true;
@@ -258,7 +267,7 @@ void CrashRun::TruncateFile() {
   if (path.empty() || IsOpen(model_.names().at(path))) return;
   const uint64_t file = model_.names().at(path);
   const uint64_t size = rng_.Uniform(model_.content(file).size() + 1);
-  model_.Truncate(file, size);
+  model_.Truncate(file, size, /*piecemeal=*/shape_.stage);
   Ok(volume_->files().TruncateFile(path, size), ("truncate " + path + " " + std::to_string(size)).c_str());
 }
 
@@ -268,7 +277,7 @@ void CrashRun::SyncAll() {
 
 void CrashRun::PassTime() {
   calls_ += " time";
-  clock_.Advance(std::chrono::seconds(31));
+  scheduler_.Advance(std::chrono::seconds(31));
   volume_->engine().drainer->Kick();
 }
 

@@ -68,8 +68,9 @@ void CrashModel::Overwrite(uint64_t file, uint64_t at, std::string_view data) {
   f.epochs.push_back(std::move(next));
 }
 
-void CrashModel::Truncate(uint64_t file, uint64_t size) {
+void CrashModel::Truncate(uint64_t file, uint64_t size, bool piecemeal) {
   File& f = files_.at(file);
+  if (piecemeal) f.epochs.back().least = std::min(f.epochs.back().least, size);
   Epoch next = f.epochs.back();
   next.content.resize(size);
   next.least = std::min(next.least, size);
@@ -87,6 +88,11 @@ void CrashModel::BytesDurable(uint64_t file) {
 void CrashModel::Synced(uint64_t file) {
   BytesDurable(file);
   durable_ = std::max(durable_, files_.at(file).named);
+}
+
+void CrashModel::EverythingDurable() {
+  NamesDurable();
+  for (const auto& [id, file] : files_) BytesDurable(id);
 }
 
 uint64_t CrashModel::live_bytes() const {

@@ -41,11 +41,14 @@ class CrashModel {
   void Append(uint64_t file, std::string_view data) { files_.at(file).epochs.back().content += data; }
   // Bytes from `at` on, at most to the end, are written anew; the file may grow.
   void Overwrite(uint64_t file, uint64_t at, std::string_view data);
-  void Truncate(uint64_t file, uint64_t size);
+  // `piecemeal`: a crash in the midst of it may leave any length in between.
+  void Truncate(uint64_t file, uint64_t size, bool piecemeal = false);
   // A sync was acknowledged: bytes and names of the file are durable.
   void Synced(uint64_t file);
   // The bytes alone.
   void BytesDurable(uint64_t file);
+  // All names and bytes so far are durable, as they are for a process that dies.
+  void EverythingDurable();
   uint64_t live_bytes() const;
 
   // "" if `found` is possible: from then on it is what is durable. Else what is wrong with it.

@@ -3,11 +3,16 @@
 // CrashRun: the device, the mount, the comparison.
 #include "tests/crash/crash_run.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "plugin/file/file_reader.h"
 #include "tests/crash/shared_device.h"
+#include "util/crash_point.h"
 
 namespace furrow {
 namespace {
@@ -41,14 +46,43 @@ std::string CrashLog::complaint() {
   return complaint_;
 }
 
-CrashRun::CrashRun(const CrashShape& shape, uint64_t seed) : shape_(shape), seed_(seed), rng_(seed) {}
+CrashRun::CrashRun(const CrashShape& shape, uint64_t seed, uint64_t variant)
+    : shape_(shape), seed_(seed), variant_(variant), scheduler_(seed), rng_(seed) {}
 
-CrashRun::~CrashRun() { DropMount(false); }
+CrashRun::~CrashRun() {
+  crash_point_handler.store(nullptr);
+  DropMount(false);
+  if (!stage_directory_.empty()) std::filesystem::remove_all(stage_directory_);
+}
+
+// The run whose mount passes crash points. One at a time.
+CrashRun* run_at_crash_points = nullptr;
+
+void CrashRun::AtCrashPoint(const char*) {
+  CrashRun& run = *run_at_crash_points;
+  if (run.crash_points_.fetch_add(1) + 1 != run.die_at_point_ || run.died_) return;
+  run.Die();
+  run.device_->PowerOff();
+}
+
+void CrashRun::Die() {
+  if (died_.exchange(true) || stage_directory_.empty()) return;
+  if (const Status s = stage_.Take(stage_directory_); !s.ok()) stage_failure_ = s;
+}
 
 void CrashRun::Begin() {
+  if (shape_.stage) {
+    // In memory, where it can be: it is written once for each life.
+    const std::filesystem::path memory = "/dev/shm";
+    std::string name =
+        (access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path()) / "furrow-crash.XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) return Fail("no directory for stages: " + name);
+    stage_directory_ = name;
+  }
   auto zones = std::make_shared<MemZones>("crash", GeometryOf(shape_));
-  device_ = std::make_shared<FaultDevice>(std::make_unique<MemDevice>(zones), rng_.Next(), shape_.volatile_cache);
-  clock_.Watch(device_);
+  device_ =
+      std::make_shared<FaultDevice>(std::make_unique<MemDevice>(zones), rng_.Next() ^ variant_, shape_.volatile_cache);
+  device_->SetOnPowerOff([this] { Die(); });
   const Status formatted = MetadataLog::Format(device_.get(), FormatOptions{Uuid{1, 2, 3}, "crash", 1});
   if (!formatted.ok()) return Fail("mkfs: " + formatted.ToString());
   if (!Mount()) return;
@@ -79,7 +113,8 @@ void CrashRun::ArmCrash(uint64_t most_calls) {
   rule.skip = rng_.Uniform(frequent ? most_calls : most_calls / 4 + 1);
   rule.tear_unit = rng_.OneIn(2) ? 512 : 4096;
   device_->AddRule(rule);
-  if (!rng_.OneIn(6)) return;
+  // What a failed flush costs is what was staged, too; the calls that met it have said so. And one fault is enough.
+  if (shape_.stage || met_fault_ || !rng_.OneIn(6)) return;
   static constexpr FaultAction kActions[] = {FaultAction::kFail, FaultAction::kFailAfter, FaultAction::kShortWrite,
                                              FaultAction::kTornWrite};
   FaultRule fault;
@@ -93,10 +128,11 @@ bool CrashRun::Mount() {
   MountOptions options;
   options.buffer_bytes = rng_.OneIn(2) ? 256 << 10 : 4 << 20;
   options.checkpoint_bytes = rng_.OneIn(2) ? 64 << 10 : 0;
+  options.stage_directory = stage_directory_;
   faults_before_ = device_->faults();
   no_space_before_ = no_space_;
   Result<std::shared_ptr<Volume>> volume =
-      Volume::MountDevice(std::make_unique<SharedDevice>(device_), options, &log_, &clock_);
+      Volume::MountDevice(std::make_unique<SharedDevice>(device_, shape_.stage), options, &log_, scheduler_.clock());
   if (volume.ok()) {
     volume_ = *volume;
     return true;
@@ -135,8 +171,15 @@ void CrashRun::EverythingDurable() {
 // A mount whose first calls may fail, with the power or without.
 void CrashRun::MountOrCutAgain() {
   for (int tries = 0; violation_.empty(); ++tries) {
+    Die();
     device_->PowerOff();
+    volume_.reset();
+    if (!stage_failure_.ok()) return Fail("the copy of the stage: " + stage_failure_.ToString());
+    if (const Status s = stage_directory_.empty() ? Status::Ok() : stage_.Restore(stage_directory_); !s.ok()) {
+      return Fail(s.ToString());
+    }
     const Status cut = device_->PowerLoss();
+    died_ = false;
     // What a full zone has lost made it active again, one too many for the device: this cannot happen, so go no
     // further.
     if (cut.code() == StatusCode::kBusy) void_ = true;
@@ -166,7 +209,11 @@ bool CrashRun::Crash() {
   const bool clean = violation_.empty() && !stopped_ && device_->powered() && rng_.OneIn(4);
   if (clean) device_->ClearRules();
   DropMount(clean);
-  for (int mounts = rng_.OneIn(3) ? 2 : 1; mounts > 0 && violation_.empty(); --mounts) {
+  return Remount(rng_.OneIn(3) ? 2 : 1);
+}
+
+bool CrashRun::Remount(int mounts) {
+  for (; mounts > 0 && violation_.empty(); --mounts) {
     volume_.reset();  // the second mount has to find the same
     calls_ += " | mount";
     MountOrCutAgain();
@@ -180,6 +227,47 @@ bool CrashRun::Crash() {
     calls_.clear();
   }
   return violation_.empty();
+}
+
+// The same steps whether an event is to come or not: each lock that is taken counts.
+uint64_t CrashRun::WorkUntil(const CrashEvent& event) {
+  FaultRule rule;
+  rule.call = DeviceCall::kChange;
+  rule.action = event.action;
+  rule.skip = event.at == 0 ? UINT64_MAX : event.at - 1;
+  rule.tear_unit = event.tear_unit;
+  if (event.at_crash_point) {
+    die_at_point_ = event.at;
+    rule.skip = UINT64_MAX;
+  }
+  const uint64_t before = device_->changes();
+  device_->AddRule(rule);
+  crash_points_ = 0;
+  run_at_crash_points = this;
+  crash_point_handler.store(&AtCrashPoint);
+  Work();
+  crash_point_handler.store(nullptr);
+  return event.at_crash_point ? crash_points_.load() : device_->changes() - before;
+}
+
+uint64_t CrashRun::Count(bool crash_points) {
+  Begin();
+  CrashEvent event;
+  event.at_crash_point = crash_points;
+  return violation_.empty() ? WorkUntil(event) : 0;
+}
+
+bool CrashRun::Live(const CrashEvent& event) {
+  Begin();
+  if (!violation_.empty()) return false;
+  const bool met = WorkUntil(event) >= event.at;
+  met_fault_ = event.action != FaultAction::kPowerOff;
+  Die();
+  device_->PowerOff();
+  rng_ = Rng(seed_ * 1000003 + event.at * 1009 + event.variant);
+  DropMount(false);
+  if (Remount(2)) Crash();
+  return met;
 }
 
 void CrashRun::CompareMount() {

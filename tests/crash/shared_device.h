@@ -16,11 +16,13 @@ namespace furrow {
 
 class SharedDevice final : public ZonedDevice {
  public:
-  explicit SharedDevice(std::shared_ptr<ZonedDevice> device)
-      : ZonedDevice(device->name(), device->geometry()), device_(std::move(device)) {}
+  // `outlives_process`: mounts of it have a stage.
+  explicit SharedDevice(std::shared_ptr<ZonedDevice> device, bool outlives_process = false)
+      : ZonedDevice(device->name(), device->geometry()),
+        device_(std::move(device)),
+        outlives_process_(outlives_process) {}
   std::string Identity() const override { return device_->Identity(); }
-  // Crashes here are power cuts: no stage is left after one.
-  bool OutlivesProcess() const override { return device_->OutlivesProcess(); }
+  bool OutlivesProcess() const override { return outlives_process_; }
 
  private:
   Status ReportImpl(ZoneId first, uint32_t count, std::vector<ZoneReport>* out) override {
@@ -43,6 +45,7 @@ class SharedDevice final : public ZonedDevice {
   Status ResetImpl(ZoneId zone) override { return device_->Reset(zone); }
 
   const std::shared_ptr<ZonedDevice> device_;
+  const bool outlives_process_;
 };
 
 }  // namespace furrow

@@ -52,5 +52,17 @@ TEST(VolumeCrashTest, WhatWasAcknowledgedSurvivesEveryCrash) {
   std::printf("%llu crashes\n", static_cast<unsigned long long>(states));
 }
 
+TEST(VolumeCrashTest, TheSeedRepeatsARunWithAllItsThreads) {
+  const auto run = [](uint64_t seed) {
+    Rng rng(seed);
+    CrashRun crash(RandomShape(&rng), seed);
+    crash.Begin();
+    while (crash.states() < 4 && crash.Crash()) {
+    }
+    return crash.Describe() + ", " + std::to_string(crash.fingerprint()) + " switches";
+  };
+  for (uint64_t seed = kSeed; seed < kSeed + 8; ++seed) EXPECT_EQ(run(seed), run(seed));
+}
+
 }  // namespace
 }  // namespace furrow

@@ -193,9 +193,7 @@ Status MetadataLog::Sync(Sequence upto) {
   return impl_->commit.Sync(upto);
 }
 
-Status MetadataLog::Settle(Sequence upto) {
-  return Kept(upto) ? Status::Ok() : Sync(upto);
-}
+Status MetadataLog::Settle(Sequence upto) { return Kept(upto) ? Status::Ok() : Sync(upto); }
 
 bool MetadataLog::Kept(Sequence upto) const { return impl_->queue.Kept(upto, durable()); }
 

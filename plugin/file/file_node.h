@@ -45,7 +45,8 @@ struct OpenState {
   uint64_t staged = 0;
   // Bulk: a flush failed, so what is unrecorded counts as lost, for ever.
   Status failed;
-  // Bulk: recorded, but the record is neither staged nor durable yet, so the stage goes on saying so; up to that record.
+  // Bulk: recorded, but the record is neither staged nor durable yet, so the stage goes on saying so; up to that
+  // record.
   std::vector<Extent> unkept;
   Sequence unkept_sequence;
   // Not written yet; hides everything below. Null: none.

@@ -18,6 +18,12 @@ bool IsBulk(const std::string& path) {
   return path.ends_with(".sst") || path.ends_with(".blob") || path.ends_with(".trash");
 }
 
+// These are kept in frames, which cannot be written anew.
+bool IsLog(const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  return name.ends_with(".log") || name.starts_with("MANIFEST") || name == "LOG" || name.starts_with("LOG.");
+}
+
 // The words around the first byte that differs.
 std::string Excerpt(const CallOutcome& outcome, const CallOutcome& other) {
   if (outcome.text != other.text) return outcome.text;
@@ -141,8 +147,11 @@ std::optional<DifferentialOp> DifferentialRun::Resolve(const DifferentialOp& op)
 }
 
 std::optional<DifferentialOp> DifferentialRun::ResolveOpen(const DifferentialOp& op) {
-  if (op.code == OpCode::kOpenRandomWrite && furrow_->traits().refuses_random_writes) return std::nullopt;
   const Facts facts = Look(op.path);
+  const bool refuses_logs = furrow_->traits().logs_refuse_random_writes;
+  if (op.code == OpCode::kOpenRandomWrite && refuses_logs && logs_.contains(facts.inode)) return std::nullopt;
+  const bool makes = op.code == OpCode::kCreate || op.code == OpCode::kReuse;
+  makes_ = makes || (op.code == OpCode::kReopen && facts.inode == 0);
   // What is in the slot goes first, so it does not count.
   Slots writers = writers_, random_writers = random_writers_;
   if (op.code == OpCode::kReopen) writers[op.slot] = {};
@@ -242,6 +251,8 @@ void DifferentialRun::NoteOpened(const DifferentialOp& op, bool ok) {
     now.goes_on = op.code == OpCode::kReopen;
     now.rewrites = IsBulk(op.path);
     sizes_[facts.inode] = facts.size;
+    if (makes_) logs_.erase(facts.inode);
+    if (makes_ && IsLog(op.path)) logs_.insert(facts.inode);
   }
   switch (op.code) {
     case OpCode::kOpenRandom: randoms_[op.slot] = now; return;

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,8 @@ class DifferentialRun {
   std::unique_ptr<DifferentialSide> subject_;
   Slots writers_, randoms_, sequentials_, random_writers_;
   std::map<ino_t, uint64_t> sizes_;  // of open files, bytes
+  bool makes_ = false;               // the operation that was resolved last makes a file
+  std::set<ino_t> logs_;             // files that were made under a name of a log, whatever they are called now
   uint64_t calls_ = 0;
 };
 

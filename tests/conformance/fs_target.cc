@@ -33,7 +33,7 @@ FsTraits FurrowTraits() {
   traits.ignores_trailing_slash = true;
   traits.exact_size_after_reopen = true;
   traits.rooted = true;
-  traits.refuses_random_writes = true;
+  traits.logs_refuse_random_writes = true;
   return traits;
 }
 

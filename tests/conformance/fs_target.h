@@ -43,8 +43,8 @@ struct FsTraits {
   bool exact_size_after_reopen = false;
   // The working directory is the root, and ".." above it stays there.
   bool rooted = false;
-  // NewRandomRWFile is refused.
-  bool refuses_random_writes = false;
+  // Logs take no random writes: their bytes are in frames.
+  bool logs_refuse_random_writes = false;
 };
 
 class FsTarget {

@@ -239,8 +239,9 @@ void RandomWriter::Publish(const Blocks& blocks, const std::vector<Placed>& plac
     for (const Extent& e : leaves) PutUnrecorded(open, e, static_cast<uint32_t>(block_), &freed);
     for (const Placed& p : placed) TouchZone(open, p.zone, p.place.offset + p.place.bytes);
     file_->size = std::max(size(), (blocks.begin + blocks.length).value());
-    // Before the old places may be written anew: the stage must not name them any more.
     unstaged_ = !StageBulkLocked(*engine_, file_.get(), /*create=*/true);
+    // Before the old places may be written anew: the stage must not name them any more.
+    if (unstaged_ && !freed.empty()) open->bulk_stage.reset();
   }
   engine_->SubLive(freed);
 }

@@ -34,7 +34,8 @@ TEST(RocksdbStatusTest, PathErrors) {
   EXPECT_TRUE(ToPathStatus(Status::InvalidArgument("is a directory")).IsIOError());
   EXPECT_TRUE(ToPathStatus(Status::NotFound("x")).IsPathNotFound());
   EXPECT_TRUE(ToExistsStatus(Status::NotFound("x")).IsNotFound());
-  EXPECT_TRUE(ToExistsStatus(Status::InvalidArgument("x")).IsIOError());
+  EXPECT_TRUE(ToExistsStatus(Status::InvalidArgument("too long a name")).IsNotFound());
+  EXPECT_TRUE(ToExistsStatus(Status::IoError("x")).IsIOError());
 }
 
 TEST(RocksdbStatusTest, ExceptionsStopHere) {

@@ -33,7 +33,8 @@ fetch_source() {
     ! tar -xf "$work"/rocksdb_*.orig.tar.* -C "$work/source" --strip-components=1 >>"$work/log" 2>&1; then
     cat "$work/log" >&2
     rm -rf "$work"
-    die "cannot fetch the source package of rocksdb $version (FURROW_DEBIAN_MIRROR names another mirror)"
+    say "SKIPPED: cannot fetch the source package of rocksdb $version (FURROW_DEBIAN_MIRROR names another mirror)"
+    exit 77
   fi
   mv "$work/source" "$folder"
   rm -rf "$work"

@@ -55,7 +55,7 @@ source_of() {
 # takes the URI for an Env's and quietly runs on POSIX).
 way_of() {
   case $1 in
-    env_basic_test | checkpoint_test | backup_engine_test | import_column_family_test | repair_test | fault_injection_test) echo default ;;
+    env_basic_test | checkpoint_test | backup_engine_test | import_column_family_test | repair_test | fault_injection_test | db_wal_test) echo default ;;
     *) echo uri ;;
   esac
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# time-limit: 600
+# time-limit: 1200
 #
 # An unmodified application of Debian's, and the stock tools of every RocksDB that Debian has, on Furrow. The first run
 # fetches packages and builds a library for each version, which is most of its time; all is kept in FURROW_CACHE. Without

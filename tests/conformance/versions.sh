@@ -32,9 +32,13 @@ installed=$(dpkg-query -W -f '${Version}' librocksdb-dev 2>/dev/null) || die "li
 need_build
 make_scratch
 
+# Where Furrow is built for a version: CMake ties a build to one source directory.
+build_of() { echo "$CACHE/build-$1-$(cksum <<<"$ROOT" | cut -d' ' -f1)"; }
+
 # prepare VERSION: packages and build of it. False where they cannot be had.
 prepare() {
-  local version=$1 root=$CACHE/packages-rocksdb-$1 build=$CACHE/build-$1 lib
+  local version=$1 root=$CACHE/packages-rocksdb-$1 build lib
+  build=$(build_of "$version")
   if [[ $version == 7.8 ]]; then
     [[ $installed == 7.8.* ]] || { say "7.8: SKIPPED: installed is $installed"; return 1; }
     return 0
@@ -69,7 +73,7 @@ tool() {
 }
 first=  # a directory for the loader to look into first, and a colon
 library() {
-  if [[ $1 == 7.8 ]]; then echo "$LIBRARY"; else echo "$CACHE/build-$1/lib/libfurrow-rocksdb$1.so"; fi
+  if [[ $1 == 7.8 ]]; then echo "$LIBRARY"; else echo "$(build_of "$1")/lib/libfurrow-rocksdb$1.so"; fi
 }
 
 # run VERSION PATTERN TOOL ARGUMENTS...: it succeeds, and prints PATTERN.
@@ -128,7 +132,8 @@ mismatch() {
 
 # The suite itself, linked with Furrow for VERSION: POSIX and Furrow side by side.
 conformance() {
-  local version=$1 lib program=$CACHE/build-$1/tests/conformance_test
+  local version=$1 lib program
+  program=$(build_of "$1")/tests/conformance_test
   if [[ $version == 7.8 ]]; then
     program=$BUILD/tests/conformance_test
     [[ -x $program ]] || { say "7.8: conformance suite SKIPPED: $program is not built"; return; }

@@ -60,7 +60,7 @@ void RecordLocked(const FileEngine& engine, FileNode* file, size_t n, std::vecto
     file->recorded_size = record.size;
     const Sequence sequence = engine.log->Append(record);
     file->Depend(sequence);
-    if (!engine.log->Kept(sequence)) {
+    if (open->bulk_stage && !engine.log->Kept(sequence)) {
       open->unkept.insert(open->unkept.end(), batch.begin(), batch.end());
       open->unkept_sequence = sequence;
     }

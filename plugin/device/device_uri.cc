@@ -126,6 +126,7 @@ Result<DeviceUri> DeviceUri::Parse(const std::string& text) {
   std::string_view rest = text;
   if (rest.substr(0, kScheme.size()) != kScheme) return Bad(text, "does not begin with furrow://");
   rest.remove_prefix(kScheme.size());
+  if (rest.find('\0') != std::string_view::npos) return Bad(text, "there is a NUL byte in it");
 
   const size_t question = rest.find('?');
   const std::string_view address = rest.substr(0, question);

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <functional>
@@ -155,17 +157,44 @@ Status CheckNoDevice(int directory, const std::string& path) {
 
 using Fields = std::map<std::string, uint64_t>;
 
+// Each line "name value". Names that a later version has added are taken, too.
 Result<Fields> ParseFields(std::istringstream lines, const std::string& path) {
   Fields fields;
   std::string line;
   while (std::getline(lines, line)) {
-    std::istringstream words(line);
-    std::string name;
+    const size_t blank = std::min(line.find(' '), line.size());
     uint64_t value = 0;
-    if (!(words >> name >> value)) return Status::Corruption(path + ": '" + line + "' is not 'name value'");
-    fields[name] = value;
+    const char* const end = line.data() + line.size();
+    const auto [rest, error] = std::from_chars(line.data() + std::min(blank + 1, line.size()), end, value);
+    const bool parsed = blank > 0 && rest == end && error == std::errc();
+    if (!parsed || !fields.emplace(line.substr(0, blank), value).second) {
+      return Status::Corruption(path + ": '" + line + "' is not 'name value', or there twice");
+    }
   }
   return fields;
+}
+
+// Takes the fields that this version knows. False: one is missing, or has a value that it cannot have.
+bool TakeFields(const Fields& fields, ZoneFileGeometry* out) {
+  bool good = true;
+  const auto take = [&](const char* name, uint64_t most) {
+    const auto found = fields.find(name);
+    if (found != fields.end() && found->second <= most) return found->second;
+    good = false;
+    return uint64_t{0};
+  };
+  const auto take32 = [&take](const char* name) { return static_cast<uint32_t>(take(name, UINT32_MAX)); };
+  DeviceGeometry& g = out->geometry;
+  g.block_size = take32("block_size");
+  g.zone_size = take("zone_size", UINT64_MAX);
+  g.zone_capacity = take("zone_capacity", UINT64_MAX);
+  g.zone_count = take32("zone_count");
+  g.max_open = take32("max_open");
+  g.max_active = take32("max_active");
+  g.volatile_cache = true;
+  out->preallocate = take("preallocate", 1) != 0;
+  return good && g.block_size != 0 && g.zone_capacity != 0 && g.zone_count != 0 && g.zone_capacity <= g.zone_size &&
+         g.zone_capacity % g.block_size == 0;
 }
 
 }  // namespace
@@ -195,23 +224,16 @@ Result<ZoneFileGeometry> DecodeGeometry(const std::string& text, const std::stri
                               ": the checksum does not match; restore this file from a backup (it never changes "
                               "after mkfs, so one of any age will do)");
   }
-  const uint64_t version = std::strtoull(body.c_str() + std::string(kMagic).size(), nullptr, 10);
-  if (version != kVersion) {
-    return Status::NotSupported(path + ": device format " + std::to_string(version) + ", this version knows " +
+  const size_t version_at = std::string(kMagic).size();
+  const size_t first_line = body.find('\n');
+  const std::string version = body.substr(version_at, first_line - version_at);
+  if (version != std::to_string(kVersion)) {
+    return Status::NotSupported(path + ": device format " + version + ", this version knows " +
                                 std::to_string(kVersion) + "; use a newer Furrow");
   }
-  FURROW_ASSIGN_OR_RETURN(Fields fields, ParseFields(std::istringstream(body.substr(body.find('\n') + 1)), path));
+  FURROW_ASSIGN_OR_RETURN(const Fields fields, ParseFields(std::istringstream(body.substr(first_line + 1)), path));
   ZoneFileGeometry g;
-  g.geometry.block_size = static_cast<uint32_t>(fields["block_size"]);
-  g.geometry.zone_size = fields["zone_size"];
-  g.geometry.zone_capacity = fields["zone_capacity"];
-  g.geometry.zone_count = static_cast<uint32_t>(fields["zone_count"]);
-  g.geometry.max_open = static_cast<uint32_t>(fields["max_open"]);
-  g.geometry.max_active = static_cast<uint32_t>(fields["max_active"]);
-  g.geometry.volatile_cache = true;
-  g.preallocate = fields["preallocate"] != 0;
-  if (g.geometry.block_size == 0 || g.geometry.zone_capacity == 0 || g.geometry.zone_count == 0 ||
-      g.geometry.zone_capacity > g.geometry.zone_size || g.geometry.zone_capacity % g.geometry.block_size != 0) {
+  if (!TakeFields(fields, &g)) {
     return Status::Corruption(path + ": sizes that cannot be; restore this file from a backup");
   }
   return g;

@@ -53,7 +53,7 @@ TEST(DeviceUriTest, ToStringParsesBack) {
 }
 
 struct BadUri {
-  const char* text;
+  std::string text;
   const char* message;
 };
 
@@ -71,6 +71,8 @@ TEST(DeviceUriTest, RefusesWithTheReasonAndAnExample) {
       {"furrow://dir:/100%/x", "hexadecimal"},
       {"furrow://dir:/a%0", "hexadecimal"},
       {"furrow://dir:/a%00b", "hexadecimal"},
+      {std::string("furrow://dir:/a\0b", 17), "a NUL byte"},
+      {std::string("furrow://mem:x?a=1\0", 19), "a NUL byte"},
       {"furrow://mem:a/b", "no '/'"},
       {"furrow://dev:/etc/passwd", "not the name of a device"},
       {"furrow://dev:../etc", "not the name of a device"},

@@ -221,6 +221,28 @@ TEST_F(ZoneFileDeviceTest, DamagedAndNewerGeometry) {
   EXPECT_OK(Reopen());
 }
 
+// Each with a right checksum: nothing is cut to what fits, nothing is guessed.
+TEST_F(ZoneFileDeviceTest, GeometryOfImpossibleNumbers) {
+  const std::string good = EncodeGeometry(ZoneFileGeometry{{512, 1 << 20, 1 << 20, 64, 7, 9, true}, false});
+  const std::string body = good.substr(0, good.rfind("checksum"));
+  const auto decode = [&](const std::string& line, const std::string& instead) {
+    std::string text = body;
+    text.replace(text.find(line), line.size(), instead);
+    char checksum[40];
+    std::snprintf(checksum, sizeof(checksum), "checksum %016" PRIx64 "\n", Checksum(text));
+    return DecodeGeometry(text + checksum, "/d/furrow.geometry").status();
+  };
+  EXPECT_OK(decode("zone_count 64\n", "zone_count 65\nfrom_later 7\n"));
+  for (const char* count : {"4294967360", "-64", "+64", "64 0", "64x", "0x40", "", "18446744073709551616"}) {
+    EXPECT_STATUS(decode("zone_count 64", std::string("zone_count ") + count), kCorruption);
+  }
+  EXPECT_STATUS(decode("block_size 512", "block_size 4294967808"), kCorruption);
+  EXPECT_STATUS(decode("max_open 7", "max_open 4294967303"), kCorruption);
+  EXPECT_STATUS(decode("preallocate 0", "preallocate 2"), kCorruption);
+  EXPECT_STATUS(decode("zone_count 64\n", "zone_count 64\nzone_count 65\n"), kCorruption);
+  EXPECT_STATUS(decode("zone_count 64\n", ""), kCorruption);
+}
+
 TEST_F(ZoneFileDeviceTest, GeometryRoundTrip) {
   ZoneFileGeometry g;
   g.geometry.block_size = 512;

@@ -88,7 +88,7 @@ part headers 600 $scripts/check-headers.sh || true
 part thread-safety 1200 $scripts/clang-thread-safety.sh || true
 part asan-ubsan 2400 $scripts/asan.sh || true
 part tsan 1800 $scripts/tsan.sh || true
-part fuzz-smoke 1200 $scripts/fuzz-smoke.sh "${FUZZ_SECONDS:-20}" || true
+part fuzz-smoke 1200 $scripts/fuzz-smoke.sh --seconds="${FUZZ_SECONDS:-20}" || true
 for script in tests/all.d/[0-9]*.sh; do
   [[ -e $script ]] || continue
   part "$(basename "$script" .sh)" "$(limit_of "$script")" "$script" || true

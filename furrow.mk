@@ -100,11 +100,13 @@ furrow_SOURCES := \
   plugin/meta/group_commit.cc \
   plugin/meta/journal_appender.cc \
   plugin/meta/journal_chain.cc \
+  plugin/meta/journal_dump.cc \
   plugin/meta/journal_group.cc \
   plugin/meta/journal_keeper.cc \
   plugin/meta/journal_reader.cc \
   plugin/meta/metadata_log.cc \
   plugin/meta/record_queue.cc \
+  plugin/meta/record_walk.cc \
   plugin/meta/records.cc \
   plugin/meta/replay.cc \
   plugin/meta/superblock.cc \

@@ -35,6 +35,28 @@ void EncodeCheckpointEnd(uint64_t checkpoint, const CheckpointEnd& end, std::str
   PutVarint(out, end.stream_bytes);
 }
 
+Result<ChunkHead> DecodeChunkHead(Bytes payload, Bytes* piece) {
+  Decoder in(payload);
+  ChunkHead head;
+  head.checkpoint = in.Varint();
+  head.index = in.Varint();
+  head.piece_bytes = in.Varint();
+  if (in.failed()) return Status::Corruption("malformed chunk of a checkpoint");
+  if (piece) *piece = payload.substr(payload.size() - in.remaining());
+  return head;
+}
+
+Result<CheckpointEnd> DecodeCheckpointEnd(Bytes payload, uint64_t* checkpoint) {
+  Decoder in(payload);
+  *checkpoint = in.Varint();
+  CheckpointEnd end;
+  end.chunks = in.Varint();
+  end.objects = in.Varint();
+  end.stream_bytes = in.Varint();
+  if (!in.Done()) return Status::Corruption("malformed end of a checkpoint");
+  return end;
+}
+
 Status CheckpointAssembler::Add(const JournalGroup& group) {
   switch (group.header.kind) {
     case GroupKind::kRecords:
@@ -46,18 +68,16 @@ Status CheckpointAssembler::Add(const JournalGroup& group) {
 }
 
 Status CheckpointAssembler::AddChunk(Bytes payload) {
-  Decoder in(payload);
-  const uint64_t id = in.Varint();
-  const uint64_t index = in.Varint();
-  const uint64_t size = in.Varint();
-  if (in.failed()) return Bad(id_, "malformed chunk");
+  Bytes packed;
+  const Result<ChunkHead> head = DecodeChunkHead(payload, &packed);
+  if (!head.ok()) return Bad(id_, head.status().message());
+  const uint64_t index = head->index;
+  const uint64_t size = head->piece_bytes;
   // One that was written twice comes twice; those of an abandoned checkpoint belong to nobody.
-  if (id != id_ || complete_ || index < got_.chunks) return Status::Ok();
+  if (head->checkpoint != id_ || complete_ || index < got_.chunks) return Status::Ok();
   if (index > got_.chunks) return Bad(id_, "chunk " + std::to_string(got_.chunks) + " is missing");
   if (size > kMaxPieceOfStream) return Bad(id_, "chunk of " + std::to_string(size) + " bytes");
   piece_.resize(size);
-  const size_t rest = in.remaining();
-  const Bytes packed = in.Bytes(rest);
   const size_t n = ZSTD_decompress(piece_.data(), piece_.size(), packed.data(), packed.size());
   if (ZSTD_isError(n) || n != size) return Bad(id_, "chunk " + std::to_string(index) + " cannot be decompressed");
   ++got_.chunks;
@@ -82,15 +102,11 @@ Status CheckpointAssembler::TakeObjects() {
 }
 
 Status CheckpointAssembler::AddEnd(Bytes payload) {
-  Decoder in(payload);
-  const uint64_t id = in.Varint();
-  CheckpointEnd end;
-  end.chunks = in.Varint();
-  end.objects = in.Varint();
-  end.stream_bytes = in.Varint();
-  if (!in.Done()) return Bad(id_, "malformed end");
+  uint64_t id = 0;
+  const Result<CheckpointEnd> end = DecodeCheckpointEnd(payload, &id);
+  if (!end.ok()) return Bad(id_, end.status().message());
   if (id != id_) return Status::Ok();
-  if (end != got_ || !stream_.empty()) return Bad(id_, "its parts do not add up");
+  if (*end != got_ || !stream_.empty()) return Bad(id_, "its parts do not add up");
   complete_ = true;
   return Status::Ok();
 }

@@ -24,9 +24,20 @@ struct CheckpointEnd {
   bool operator==(const CheckpointEnd&) const = default;
 };
 
+// What stands in front of a chunk's compressed piece.
+struct ChunkHead {
+  uint64_t checkpoint = 0;   // the number of its begin group
+  uint64_t index = 0;        // from 0
+  uint64_t piece_bytes = 0;  // uncompressed
+};
+
 // `checkpoint` is the number of its begin group.
 void EncodeChunk(uint64_t checkpoint, uint64_t index, Bytes piece, std::string* out);
 void EncodeCheckpointEnd(uint64_t checkpoint, const CheckpointEnd& end, std::string* out);
+
+// Of the payloads. Corruption: malformed. `piece` (may be null): the compressed bytes.
+Result<ChunkHead> DecodeChunkHead(Bytes payload, Bytes* piece);
+Result<CheckpointEnd> DecodeCheckpointEnd(Bytes payload, uint64_t* checkpoint);
 
 class CheckpointAssembler {
  public:

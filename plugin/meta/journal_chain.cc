@@ -34,9 +34,7 @@ JournalChain::JournalChain(ZonedDevice* device, Logger* logger)
 
 Result<Superblock> JournalChain::Read() {
   MutexLock append(update_mu_);
-  FURROW_ASSIGN_OR_RETURN(Superblock found, store_.ReadNewest());
-  FURROW_RETURN_IF_ERROR(CheckReadable(found, device_->name()));
-  FURROW_RETURN_IF_ERROR(CheckGeometry(found, device_->geometry(), device_->name()));
+  FURROW_ASSIGN_OR_RETURN(Superblock found, store_.ReadUsable());
   last_sequence_ = found.sequence;
   MutexLock lock(mu_);
   current_ = found;

@@ -24,9 +24,28 @@ std::string JournalReader::Place(size_t index, uint64_t offset) const {
   return device_->name() + " zone " + std::to_string(zones_[index].zone.value()) + " offset " + std::to_string(offset);
 }
 
-Status JournalReader::Damage(const std::string& proof) const {
+Status JournalReader::Damage(const std::string& proof, const std::optional<Found>& later, size_t later_zone) {
+  damage_.emplace();
+  damage_->zone = zones_[zone_index_];
+  damage_->offset = ZoneOffset(offset_);
+  damage_->group = expected_;
+  if (later) {
+    damage_->next_group = later->group.header.number;
+    damage_->next_zone = zones_[later_zone];
+    damage_->next_offset = ZoneOffset(later->offset);
+    damage_next_index_ = later_zone;
+  }
   return Status::Corruption(Place(zone_index_, offset_) + ": journal group " + std::to_string(expected_) +
                             " is damaged or missing, but " + proof + ": run furrow check");
+}
+
+Result<bool> JournalReader::SkipDamage() {
+  if (!damage_ || damage_->next_group == 0) return false;
+  FURROW_RETURN_IF_ERROR(EnterZone(damage_next_index_));
+  offset_ = damage_->next_offset.value();
+  expected_ = damage_->next_group;
+  damage_.reset();
+  return true;
 }
 
 Result<const char*> JournalReader::Fetch(uint64_t offset, uint64_t n) {
@@ -118,13 +137,18 @@ Result<std::optional<JournalGroup>> JournalReader::Continue() {
   // Groups are written one after the other, and none behind one that has failed: whatever is valid here was sent
   // when the missing group was durable.
   if (later) {
-    return Damage("group " + std::to_string(later->group.header.number) + " in zone " +
-                  std::to_string(zones_[later_zone].zone.value()) + " offset " + std::to_string(later->offset) +
-                  " was written when group " + std::to_string(later->group.header.durable) + " was durable");
+    const std::string proof = "group " + std::to_string(later->group.header.number) + " in zone " +
+                              std::to_string(zones_[later_zone].zone.value()) + " offset " +
+                              std::to_string(later->offset) + " was written when group " +
+                              std::to_string(later->group.header.durable) + " was durable";
+    return Damage(proof, later, later_zone);
   }
-  if (end_.next_group == 0) return Damage("the superblock says that the current checkpoint begins with it");
+  if (end_.next_group == 0) {
+    return Damage("the superblock says that the current checkpoint begins with it", later, later_zone);
+  }
   if (expected_ <= durable_at_least_) {
-    return Damage("the superblock says that groups up to " + std::to_string(durable_at_least_) + " were durable");
+    return Damage("the superblock says that groups up to " + std::to_string(durable_at_least_) + " were durable", later,
+                  later_zone);
   }
   end_.torn = leftovers;
   if (leftovers) {

@@ -26,6 +26,17 @@ struct JournalEnd {
   std::string torn_detail;  // where, for the mount line
 };
 
+// A group that was durable and is not there.
+struct JournalDamage {
+  JournalZone zone;  // where it was looked for
+  ZoneOffset offset;
+  uint64_t group = 0;  // its number
+  // The first valid group behind it, in the same zone or a later one; 0: none.
+  uint64_t next_group = 0;
+  JournalZone next_zone;
+  ZoneOffset next_offset;
+};
+
 class JournalReader {
  public:
   // `superblock` says where to begin. No I/O.
@@ -35,6 +46,11 @@ class JournalReader {
   // because the first write had failed comes twice, with the same number. Corruption: damage, with the
   // place; NotSupported: a group of a newer version; IoError.
   Result<std::optional<JournalGroup>> Next();
+
+  // What Next called damage; null: nothing so far, or SkipDamage has been called since.
+  const JournalDamage* damage() const { return damage_ ? &*damage_ : nullptr; }
+  // For those who look at damage: the next call of Next gives the first valid group behind it. False: there is none.
+  Result<bool> SkipDamage();
 
   // Valid once Next has said that this is the end.
   const JournalEnd& end() const { return end_; }
@@ -61,7 +77,7 @@ class JournalReader {
   // The first valid group of the current zone at `offset` or behind it, block by block.
   Result<std::optional<Found>> FindFrom(uint64_t offset);
   JournalGroup Take(size_t index, uint64_t offset, const JournalGroup& group);
-  Status Damage(const std::string& proof) const;
+  Status Damage(const std::string& proof, const std::optional<Found>& later, size_t later_zone);
   std::string Place(size_t index, uint64_t offset) const;
 
   ZonedDevice* const device_;
@@ -79,6 +95,8 @@ class JournalReader {
   bool done_ = false;
   std::vector<uint64_t> valid_bytes_;
   JournalEnd end_;
+  std::optional<JournalDamage> damage_;
+  size_t damage_next_index_ = 0;  // in the list: of damage_->next_zone
 
   AlignedBuffer buffer_;        // a window of the current zone
   uint64_t buffer_offset_ = 0;  // bytes

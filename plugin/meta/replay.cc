@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "util/coding.h"
-
 namespace furrow {
 
 JournalReplay::JournalReplay(ZonedDevice* device, const Superblock& superblock, ReplaySink* sink)
@@ -17,8 +15,9 @@ JournalReplay::JournalReplay(ZonedDevice* device, const Superblock& superblock, 
                    if (const auto* zone = std::get_if<ZoneObject>(&object)) NoteZone(zone->zone);
                    return sink_->OnObject(std::move(object));
                  }),
+      walk_(superblock.start.first_sequence - 1),
       known_(superblock.journal_zones.size()) {
-  report_.last_sequence = superblock.start.first_sequence - 1;
+  report_.last_sequence = walk_.last();
 }
 
 void JournalReplay::NoteZone(const PersistedZone& zone) {
@@ -82,29 +81,13 @@ Status JournalReplay::TakeGroup(const JournalGroup& group) {
 }
 
 Status JournalReplay::Deliver(const GroupHeader& header, Bytes payload, uint64_t bytes_before) {
-  Decoder in(payload);
-  for (uint32_t i = 0; i < header.record_count; ++i) {
-    const Bytes encoded = in.String();
-    if (in.failed()) break;
-    FURROW_RETURN_IF_ERROR(DeliverOne(header.first_sequence + i, encoded, bytes_before));
-  }
-  if (!in.Done()) return Status::Corruption("the records do not fill the group: run furrow check");
-  return Status::Ok();
-}
-
-Status JournalReplay::DeliverOne(Sequence sequence, Bytes encoded, uint64_t bytes_before) {
-  // A group whose first write had failed may come twice, the second time with more records.
-  if (sequence <= report_.last_sequence) return Status::Ok();
-  if (sequence != report_.last_sequence + 1) {
-    return Status::Corruption("record " + std::to_string(sequence.value()) + " follows record " +
-                              std::to_string(report_.last_sequence.value()) + ": run furrow check");
-  }
-  FURROW_ASSIGN_OR_RETURN(Record record, DecodeRecord(encoded));
-  report_.last_sequence = sequence;
-  ++report_.records;
-  if (const auto* zone = std::get_if<ZoneRecord>(&record)) NoteZone(zone->zone);
-  if (std::holds_alternative<TotalsRecord>(record)) bytes_before_totals_ = bytes_before;
-  return sink_->OnRecord(sequence, std::move(record));
+  return walk_.Walk(header, payload, [this, bytes_before](Sequence sequence, Record&& record) {
+    report_.last_sequence = sequence;
+    ++report_.records;
+    if (const auto* zone = std::get_if<ZoneRecord>(&record)) NoteZone(zone->zone);
+    if (std::holds_alternative<TotalsRecord>(record)) bytes_before_totals_ = bytes_before;
+    return sink_->OnRecord(sequence, std::move(record));
+  });
 }
 
 }  // namespace furrow

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JournalReplay: feeds a sink with the current checkpoint and all records behind it. The same code
-// serves mount, fsck and the log dump. Made for one replay; one thread; blocks for the device.
+// JournalReplay: feeds a sink with the current checkpoint and all records behind it, for mount and fsck; what it is
+// made of (JournalReader, CheckpointAssembler, RecordWalk) serves the log dump as well. Made for one replay; one
+// thread; blocks for the device.
 #pragma once
 
 #include <memory>
@@ -11,6 +12,7 @@
 #include "plugin/meta/checkpoint_coding.h"
 #include "plugin/meta/journal_reader.h"
 #include "plugin/meta/metadata_log.h"
+#include "plugin/meta/record_walk.h"
 
 namespace furrow {
 
@@ -40,13 +42,13 @@ class JournalReplay {
   void NoteZone(const PersistedZone& zone);
   // The record that a zone was taken into use may be lost, although its first groups are there.
   Status DeliverUnrecordedZones();
-  Status DeliverOne(Sequence sequence, Bytes encoded, uint64_t bytes_before);
 
   ZonedDevice* const device_;
   ReplaySink* const sink_;
   const std::vector<JournalZone> zones_;
   JournalReader reader_;
   CheckpointAssembler assembler_;
+  RecordWalk walk_;
   std::vector<Waiting> waiting_;
   std::vector<PersistedZone> known_;  // parallel to zones_: what checkpoint and records say of them last
   ReplayReport report_;

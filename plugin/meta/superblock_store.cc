@@ -32,7 +32,9 @@ Result<std::optional<Superblock>> SuperblockStore::ScanBackwards(ZoneId zone, ui
       at -= block;
       if (at + kSuperblockBytes > n) continue;
       Result<Superblock> found = DecodeSuperblock(Bytes(buffer.data() + at, kSuperblockBytes));
-      if (found.ok()) return std::optional<Superblock>(std::move(found).value());
+      if (!found.ok()) continue;
+      zones_[zone.value()].newest = ZoneOffset(low + at);
+      return std::optional<Superblock>(std::move(found).value());
     }
     high = low;
   }
@@ -70,6 +72,13 @@ Result<Superblock> SuperblockStore::ReadNewest() {
                               "check, or make a new file system with furrow mkfs --force");
   }
   return Status::NotFound("no Furrow file system on " + device_->name() + "; make one with furrow mkfs");
+}
+
+Result<Superblock> SuperblockStore::ReadUsable() {
+  FURROW_ASSIGN_OR_RETURN(Superblock found, ReadNewest());
+  FURROW_RETURN_IF_ERROR(CheckReadable(found, device_->name()));
+  FURROW_RETURN_IF_ERROR(CheckGeometry(found, device_->geometry(), device_->name()));
+  return found;
 }
 
 void SuperblockStore::AssumeEmpty() {

@@ -23,6 +23,12 @@ class SuperblockStore {
   // The valid superblock with the highest sequence, of any version. NotFound: no Furrow file system.
   // Corruption: zones of one, but no valid superblock. IoError.
   Result<Superblock> ReadNewest();
+  // The same; NotSupported when this version cannot read the file system (CheckReadable), Corruption when the device is
+  // not of the shape that it was made for.
+  Result<Superblock> ReadUsable();
+  // Where the one that was read last lies.
+  ZoneId newest_zone() const { return ZoneId(current_); }
+  ZoneOffset newest_offset() const { return zones_[current_].newest; }
 
   // mkfs: both zones are empty now (they have been reset).
   void AssumeEmpty();
@@ -46,6 +52,7 @@ class SuperblockStore {
     bool usable = true;          // neither full, failed, read-only nor offline
     bool stale = false;          // to be reset
     Generation generation{1};    // of its next or current use
+    ZoneOffset newest;           // of the newest valid superblock, as read
   };
 
   Result<std::optional<Superblock>> ReadNewestOf(ZoneId zone, bool* furrow_zone);

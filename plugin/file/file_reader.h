@@ -27,8 +27,4 @@ Result<size_t> ReadFile(const FileEngine& engine, const FileRef& file, FileOffse
 // Many at once, in parallel where the device can.
 void ReadMany(const FileEngine& engine, const FileRef& file, std::span<FileRead> reads);
 
-// Reads the extents of a file and compares them with their checksums (bulk: summary and its
-// leaves; frames: theirs). Corruption names file id, zone and offset of the first bad piece.
-Status VerifyFile(const FileEngine& engine, const FileRef& file);
-
 }  // namespace furrow

@@ -7,7 +7,7 @@
 
 #include "plugin/file/bulk_commit.h"
 #include "plugin/file/bulk_writer.h"
-#include "plugin/file/file_reader.h"
+#include "plugin/file/file_verify.h"
 #include "plugin/file/record_stager.h"
 #include "plugin/file/stream_state.h"
 #include "plugin/file/summary.h"

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "plugin/file/file_reader.h"
+#include "plugin/file/file_verify.h"
 #include "tests/crash/shared_device.h"
 #include "util/crash_point.h"
 

@@ -20,6 +20,7 @@
 #include "plugin/file/bulk_commit.h"
 #include "plugin/file/bulk_writer.h"
 #include "plugin/file/file_reader.h"
+#include "plugin/file/file_verify.h"
 #include "util/rng.h"
 
 namespace furrow::testing {

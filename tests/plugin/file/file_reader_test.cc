@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/file/file_reader.h"
 
-#include "plugin/file/frame.h"
 #include "tests/plugin/file/bulk_test_util.h"
 
 namespace furrow::testing {
@@ -18,19 +17,6 @@ class FileReaderTest : public BulkFileTest {
     EXPECT_OK(writer->Sync());
     EXPECT_OK(writer->Close());
     return file;
-  }
-  // Changes one bit on the device, behind everybody's back.
-  void FlipBit(ZoneId zone, uint64_t offset) {
-    std::string zone_bytes(memory_->geometry().zone_capacity, '\0');
-    MemDevice device(memory_);
-    const Result<ZoneReport> report = device.ReportOne(zone);
-    ASSERT_OK(report.status());
-    zone_bytes.resize(report->write_pointer.value());
-    ASSERT_OK(memory_->Read(zone, 0, zone_bytes.size(), zone_bytes.data()));
-    zone_bytes[offset] = static_cast<char>(zone_bytes[offset] ^ 1);
-    memory_->Erase(zone);
-    const Bytes piece(zone_bytes);
-    ASSERT_OK(memory_->Write(zone, 0, ConstBuffers(&piece, 1)));
   }
 };
 
@@ -171,91 +157,6 @@ TEST_F(FileReaderTest, NoPinIsLeftBehind) {
   EXPECT_EQ(mount_->ReadAll(file).size(), 6 * kMiB);
   EXPECT_OK(VerifyFile(mount_->engine(), file));
   for (const ZoneSnapshot& z : mount_->zones()->Zones()) EXPECT_EQ(z.readers, 0u);
-}
-
-TEST_F(FileReaderTest, VerifyFindsAFlippedBit) {
-  const std::string data = RandomBytes(1, 2 * kMiB + 5000);
-  Written(5, data);
-  std::vector<Extent> extents;
-  {
-    const FileRef file = mount_->Make(5);
-    ReaderLock lock(file->mu);
-    extents = file->extents.all();
-  }
-  ASSERT_GE(extents.size(), 2u);
-  Rng rng(20240608);
-  for (const Extent& e : extents) {
-    // Somewhere in the data, its last byte, and the summary.
-    for (const uint64_t at : {e.zone_offset.value() + rng.Uniform(e.length), e.zone_offset.value() + e.length - 1,
-                              uint64_t{e.summary_unit} * 512 + 100}) {
-      mount_.reset();
-      FlipBit(e.zone, at);
-      Remount();
-      const Status bad = VerifyFile(mount_->engine(), Replayed(5));
-      EXPECT_EQ(bad.code(), StatusCode::kCorruption) << bad.ToString();
-      EXPECT_NE(bad.message().find("file 5, zone " + std::to_string(e.zone.value())), std::string::npos)
-          << bad.ToString();
-      mount_.reset();
-      FlipBit(e.zone, at);
-      Remount();
-      EXPECT_OK(VerifyFile(mount_->engine(), Replayed(5)));
-    }
-  }
-}
-
-// What is left of a piece after an overwrite is verified by the whole piece.
-TEST_F(FileReaderTest, VerifyReadsPiecesWhole) {
-  const FileRef file = mount_->Make(5);
-  const auto writer = mount_->Open(file);
-  ASSERT_OK(writer->Append(RandomBytes(1, 300000)));
-  ASSERT_OK(writer->Sync());
-  ASSERT_OK(writer->Truncate(100));
-  ASSERT_OK(writer->Sync());
-  const uint64_t read = mount_->device()->counters().bytes_read;
-  EXPECT_OK(VerifyFile(mount_->engine(), file));
-  EXPECT_GE(mount_->device()->counters().bytes_read - read, 300000u);
-}
-
-TEST_F(FileReaderTest, VerifyChecksFrames) {
-  ZoneRequest request;
-  request.key.role = ZoneRole::kStream;
-  Result<ZoneHold> hold = mount_->zones()->SelectZone(request);
-  ASSERT_OK(hold.status());
-  const std::string payload = RandomBytes(3, 5000);
-  FrameHeader header;
-  header.zone = (*hold)->zone();
-  header.generation = (*hold)->generation();
-  header.file = FileId(8);
-  header.length = 5000;
-  const Bytes body(payload);
-  const FrameHeaderBytes encoded = EncodeFrameHeader(header, ConstBuffers(&body, 1));
-  const Bytes pieces[] = {Bytes(encoded.data(), encoded.size()), payload, FramePadding(5000, kBlock)};
-  const Result<OpenZone::Appended> place = (*hold)->Append(pieces, true);
-  ASSERT_OK(place.status());
-
-  const auto file = std::make_shared<FileNode>(FileId(8), FileKind::kStream, kRootDirectory, kBlock);
-  Extent e;
-  e.length = e.piece_length = 5000;
-  e.zone = header.zone;
-  e.zone_offset = place->offset + kFrameHeaderBytes;
-  e.flags = Extent::kFrame;
-  {
-    WriterLock lock(file->mu);
-    std::vector<FreedBytes> freed;
-    file->extents.Put(e, &freed);
-    file->size = 5000;
-  }
-  EXPECT_TRUE(mount_->ReadAll(file) == payload);
-  EXPECT_OK(VerifyFile(mount_->engine(), file));
-  {
-    WriterLock lock(file->mu);
-    std::vector<FreedBytes> freed;
-    file->extents.Clear(&freed);
-    e.zone_offset += kBlock;  // no frame begins there
-    e.length = e.piece_length = 100;
-    file->extents.Put(e, &freed);
-  }
-  EXPECT_EQ(VerifyFile(mount_->engine(), file).code(), StatusCode::kCorruption);
 }
 
 }  // namespace

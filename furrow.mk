@@ -97,6 +97,7 @@ furrow_SOURCES := \
   plugin/meta/checkpoint_writer.cc \
   plugin/meta/extent_coding.cc \
   plugin/meta/format.cc \
+  plugin/meta/fresh_journal.cc \
   plugin/meta/group_commit.cc \
   plugin/meta/journal_appender.cc \
   plugin/meta/journal_chain.cc \
@@ -104,6 +105,7 @@ furrow_SOURCES := \
   plugin/meta/journal_group.cc \
   plugin/meta/journal_keeper.cc \
   plugin/meta/journal_reader.cc \
+  plugin/meta/journal_salvage.cc \
   plugin/meta/metadata_log.cc \
   plugin/meta/record_queue.cc \
   plugin/meta/record_walk.cc \

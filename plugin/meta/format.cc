@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-#include "plugin/meta/checkpoint_coding.h"
+#include "plugin/meta/fresh_journal.h"
 #include "plugin/meta/superblock_store.h"
-#include "util/aligned_buffer.h"
-#include "util/coding.h"
 #include "util/crash_point.h"
 
 namespace furrow {
@@ -41,21 +39,8 @@ Status EmptyDevice(ZonedDevice* device, const std::vector<ZoneReport>& zones) {
   return device->Flush(reset);
 }
 
-std::string Group(GroupKind kind, uint64_t number, const JournalZone& zone, const Uuid& uuid, Bytes payload,
-                  uint32_t block_size) {
-  GroupHeader header;
-  header.kind = kind;
-  header.zone = zone;
-  header.number = number;
-  header.durable = number - 1;
-  header.first_sequence = Sequence(1);
-  std::string unit(GroupBytes(payload.size(), block_size), '\0');
-  EncodeGroup(header, UuidHash(uuid), payload, block_size, unit.data());
-  return unit;
-}
-
 // An empty root directory, and the zone that holds this checkpoint.
-std::string FirstObjects(const JournalZone& zone, uint32_t block_size, uint64_t created_seconds, CheckpointEnd* end) {
+std::vector<CheckpointObject> FirstObjects(const JournalZone& zone, uint32_t block_size, uint64_t created_seconds) {
   DirectoryObject root;
   root.directory = kRootDirectory;
   root.mtime_seconds = created_seconds;
@@ -68,41 +53,7 @@ std::string FirstObjects(const JournalZone& zone, uint32_t block_size, uint64_t 
   // Two zone headers and the superblock; the groups are added by whoever reads them.
   global.totals.device_bytes_written = 2 * uint64_t{block_size} + kSuperblockBytes;
   global.totals.metadata_bytes_written = global.totals.device_bytes_written;
-  std::string stream;
-  for (const CheckpointObject& object : {CheckpointObject(root), CheckpointObject(journal), CheckpointObject(global)}) {
-    std::string encoded;
-    EncodeObject(object, &encoded);
-    PutString(&stream, encoded);
-    ++end->objects;
-  }
-  end->chunks = 1;
-  end->stream_bytes = stream.size();
-  return stream;
-}
-
-Status WriteFirstCheckpoint(ZonedDevice* device, const FormatOptions& options, const JournalZone& zone) {
-  const uint32_t block = device->geometry().block_size;
-  ZoneHeader header;
-  header.fs_uuid = options.uuid;
-  header.zone = zone.zone;
-  header.generation = zone.generation;
-  header.role = ZoneRole::kJournal;
-  CheckpointEnd end;
-  const std::string stream = FirstObjects(zone, block, options.created_seconds, &end);
-  std::string chunk;
-  EncodeChunk(1, 0, stream, &chunk);
-  std::string end_payload;
-  EncodeCheckpointEnd(1, end, &end_payload);
-  std::string bytes = EncodeZoneHeader(header, block);
-  bytes += Group(GroupKind::kCheckpointBegin, 1, zone, options.uuid, "", block);
-  bytes += Group(GroupKind::kCheckpointChunk, 2, zone, options.uuid, chunk, block);
-  bytes += Group(GroupKind::kCheckpointEnd, 3, zone, options.uuid, end_payload, block);
-  AlignedBuffer aligned(bytes.size());
-  std::copy(bytes.begin(), bytes.end(), aligned.data());
-  const Bytes piece(aligned.data(), bytes.size());
-  FURROW_RETURN_IF_ERROR(device->Open(zone.zone, ZoneUse::kDurable));
-  FURROW_RETURN_IF_ERROR(device->WriteDurable(zone.zone, ZoneOffset(0), ConstBuffers(&piece, 1)));
-  return device->Close(zone.zone);
+  return {root, journal, global};
 }
 
 }  // namespace
@@ -123,20 +74,20 @@ Status FormatDevice(ZonedDevice* device, const FormatOptions& options) {
   if (journal == zones.end()) return Status::IoError(device->name() + ": has no zone that can be written");
 
   SuperblockStore store(device, NullLogger());
-  Superblock first;
+  uint64_t last_sequence = 0;
   // Higher than any that was there: belt and braces, beside the flushed resets.
-  if (const Result<Superblock> old = store.ReadNewest(); old.ok()) first.sequence = old->sequence;
+  if (const Result<Superblock> old = store.ReadNewest(); old.ok()) last_sequence = old->sequence;
   FURROW_RETURN_IF_ERROR(EmptyDevice(device, zones));
-  first.sequence += 1;
-  first.uuid = options.uuid;
+  FreshJournal fresh;
+  fresh.uuid = options.uuid;
+  fresh.zones = {JournalZone{journal->zone, Generation(1)}};
+  const std::vector<CheckpointObject> objects =
+      FirstObjects(fresh.zones.front(), geometry.block_size, options.created_seconds);
+  FURROW_ASSIGN_OR_RETURN(Superblock first, WriteFreshJournal(device, fresh, objects));
+  first.sequence = last_sequence + 1;
   first.label = options.label;
   first.created_seconds = options.created_seconds;
   first.clean = true;
-  first.geometry = geometry;
-  first.journal_zones = {JournalZone{journal->zone, Generation(1)}};
-  first.start = {ZoneOffset(geometry.block_size), 1, Sequence(1)};
-  first.durable_group = 3;
-  FURROW_RETURN_IF_ERROR(WriteFirstCheckpoint(device, options, first.journal_zones.front()));
   FURROW_CRASH_POINT("mkfs.checkpoint_durable");
   store.AssumeEmpty();
   FURROW_RETURN_IF_ERROR(store.Write(first));

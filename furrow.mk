@@ -32,6 +32,7 @@ furrow_SOURCES := \
   plugin/file/bulk_stage.cc \
   plugin/file/bulk_writer.cc \
   plugin/file/drainer.cc \
+  plugin/file/extent_check.cc \
   plugin/file/extent_map.cc \
   plugin/file/file_kind.cc \
   plugin/file/file_node.cc \
@@ -39,6 +40,7 @@ furrow_SOURCES := \
   plugin/file/file_store.cc \
   plugin/file/file_table.cc \
   plugin/file/file_verify.cc \
+  plugin/file/found_files.cc \
   plugin/file/frame.cc \
   plugin/file/held_tail.cc \
   plugin/file/name_space.cc \
@@ -61,7 +63,9 @@ furrow_SOURCES := \
   plugin/file/stream_state.cc \
   plugin/file/stream_writer.cc \
   plugin/file/summary.cc \
+  plugin/file/zone_bytes.cc \
   plugin/file/zone_check.cc \
+  plugin/file/zone_scan.cc \
   plugin/fs/call_count.cc \
   plugin/fs/control_client.cc \
   plugin/fs/control_message.cc \
@@ -69,6 +73,9 @@ furrow_SOURCES := \
   plugin/fs/control_session.cc \
   plugin/fs/control_socket.cc \
   plugin/fs/device_fate.cc \
+  plugin/fs/device_survey.cc \
+  plugin/fs/former_state.cc \
+  plugin/fs/lost_and_found.cc \
   plugin/fs/mapped_copy.cc \
   plugin/fs/mount_options.cc \
   plugin/fs/mount_point.cc \
@@ -76,6 +83,7 @@ furrow_SOURCES := \
   plugin/fs/mount_stage.cc \
   plugin/fs/opened_file.cc \
   plugin/fs/overlay.cc \
+  plugin/fs/repair.cc \
   plugin/fs/rocksdb_api.cc \
   plugin/fs/rocksdb_autoload.cc \
   plugin/fs/rocksdb_directory.cc \

@@ -9,6 +9,25 @@
 namespace furrow {
 namespace {
 
+bool Covers(const std::vector<Extent>& extents, FileOffset at, FileOffset* end) {
+  const auto e = std::partition_point(extents.begin(), extents.end(), [at](const Extent& x) { return x.end() <= at; });
+  if (e == extents.end() || e->file_offset > at) return false;
+  *end = e->end();
+  return true;
+}
+
+// Of a damaged bulk file: are there bytes in [from, from + n) that lie nowhere? They were lost, and are no zeros.
+bool Misses(const FileNode& file, FileOffset from, uint64_t n) REQUIRES_SHARED(file.mu) {
+  const OpenState* const open = file.open.get();
+  FileOffset stored_end = from + n;
+  if (open && open->pending && !open->pending->empty()) stored_end = std::min(stored_end, open->pending->begin());
+  for (FileOffset at = from; at < stored_end;) {
+    if (open && Covers(open->unrecorded, at, &at)) continue;
+    if (!Covers(file.extents.all(), at, &at)) return true;
+  }
+  return false;
+}
+
 // Bytes of a request that the file has; Corruption where it should have more.
 Result<size_t> Clip(const FileNode& file, FileOffset offset, size_t n) REQUIRES_SHARED(file.mu) {
   const FileOffset end(file.size.load(std::memory_order_relaxed));
@@ -17,6 +36,11 @@ Result<size_t> Clip(const FileNode& file, FileOffset offset, size_t n) REQUIRES_
     return Status::Corruption("file " + std::to_string(file.id.value()) + " is damaged behind byte " +
                               std::to_string(end.value()) +
                               ": bytes that were synced are missing; run 'furrow check' and restore it from a copy");
+  }
+  if (file.damaged && file.kind == FileKind::kBulk && Misses(file, offset, have)) {
+    return Status::Corruption("file " + std::to_string(file.id.value()) + " is damaged: of the " +
+                              std::to_string(have) + " bytes at " + std::to_string(offset.value()) +
+                              " some are lost; restore it from a copy");
   }
   return have;
 }

@@ -13,13 +13,6 @@
 #include "util/thread_ordinal.h"
 
 namespace furrow {
-namespace {
-
-// File ids are {mount epoch, counter}: never reused, also when the journal's tail is lost, so that a
-// stale frame can never be taken for another file's.
-constexpr int kIdEpochShift = 36;
-
-}  // namespace
 
 FileHandle& FileHandle::operator=(FileHandle&& o) noexcept {
   if (this != &o) {
@@ -77,7 +70,7 @@ void FileStore::SetStageRecord(const StageRecord& stage) {
 }
 
 Status FileStore::FinishReplay(uint64_t mount_epoch) {
-  next_id_ = (mount_epoch << kIdEpochShift) + 2;  // 1 is the root directory, in every epoch
+  next_id_ = (mount_epoch << kFileIdCounterBits) + 2;  // 1 is the root directory, in every epoch
   FURROW_RETURN_IF_ERROR(replay_->Install(&names_, &table_));
   // A checkpoint made before this mount has a stage of its own must not forget the old one.
   SetStageRecord(replay_->stage());

@@ -71,6 +71,10 @@ struct OpenedUpdate {
   std::shared_ptr<RandomWriter> writer;  // shared with all that have the file open so
 };
 
+// File ids are {mount epoch, counter}: never reused, also when the journal's tail is lost, so that a stale frame can
+// never be taken for another file's. The counter has this many bits.
+inline constexpr int kFileIdCounterBits = 36;
+
 // How RocksDB's files are told apart: by name (".log", "MANIFEST-", "CURRENT", ...).
 FileKind KindOfName(std::string_view path);
 const char* FileKindName(FileKind kind);  // "bulk" "stream" "small" "wal"

@@ -2,6 +2,8 @@
 #include "plugin/file/state_replay.h"
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_set>
 #include <utility>
 
 namespace furrow {
@@ -228,6 +230,64 @@ Status StateReplay::Install(NameSpace* names, FileTable* table) {
   files_.clear();
   directories_.clear();
   return Status::Ok();
+}
+
+// --- objects --------------------------------------------------------------------------------
+
+FileObject StateReplay::ObjectOf(const FileNode& file) {
+  FileObject object;
+  object.file = file.id;
+  object.sequence = Sequence(file.sequence);
+  object.creation_directory = file.creation_directory;
+  object.size = file.size;
+  ReaderLock lock(file.mu);
+  object.kind = file.kind;
+  object.lifetime = file.lifetime;
+  object.durable_size = file.recorded_size;
+  object.mtime_seconds = file.mtime_seconds;
+  object.incarnation = file.incarnation;
+  object.closed = file.closed;
+  object.damaged = file.damaged;
+  if (file.content) object.content = *file.content;
+  object.extents = file.extents.all();
+  return object;
+}
+
+std::vector<CheckpointObject> StateReplay::Objects(uint64_t* dangling_names) const {
+  std::vector<CheckpointObject> objects;
+  std::vector<FileId> todo{kRootDirectory};
+  std::unordered_set<FileId> seen{kRootDirectory};
+  *dangling_names = 0;
+  for (size_t i = 0; i < todo.size(); ++i) {
+    const ReplayDirectory& directory = directories_.at(todo[i]);
+    DirectoryObject object;
+    object.directory = todo[i];
+    object.sequence = directory.sequence;
+    object.mtime_seconds = directory.mtime_seconds;
+    std::vector<CheckpointObject> files;
+    for (const auto& [name, entry] : directory.entries) {
+      // A directory has one name; a file may have several.
+      const auto file = files_.find(entry.id);
+      const bool known =
+          entry.is_directory ? directories_.contains(entry.id) && !seen.contains(entry.id) : file != files_.end();
+      if (!known) {
+        ++*dangling_names;
+        continue;
+      }
+      object.entries.push_back({name, entry.id, entry.is_directory});
+      if (!seen.insert(entry.id).second) continue;
+      if (entry.is_directory) {
+        todo.push_back(entry.id);
+      } else {
+        files.emplace_back(ObjectOf(*file->second));
+      }
+    }
+    std::sort(object.entries.begin(), object.entries.end(),
+              [](const DirectoryEntry& a, const DirectoryEntry& b) { return a.name < b.name; });
+    objects.emplace_back(std::move(object));
+    std::move(files.begin(), files.end(), std::back_inserter(objects));
+  }
+  return objects;
 }
 
 }  // namespace furrow

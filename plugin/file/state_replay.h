@@ -32,6 +32,9 @@ class StateReplay final : public ReplaySink {
   // Builds the tree in `names` and the files in `table`; what is not reachable from the root is
   // gone. Corruption: a name whose file or directory is not there.
   Status Install(NameSpace* names, FileTable* table);
+  // Instead of Install: what is reachable from the root as a checkpoint's objects, directories before what they name.
+  // Names of which nothing is known are left out and counted.
+  std::vector<CheckpointObject> Objects(uint64_t* dangling_names) const;
 
  private:
   struct ReplayEntry {
@@ -67,6 +70,7 @@ class StateReplay final : public ReplaySink {
 
   // The directory, if the record is newer than what it includes (its sequence is then raised); null otherwise.
   ReplayDirectory* Newer(FileId directory, Sequence s);
+  static FileObject ObjectOf(const FileNode& file);
   FileNode* NewerFile(FileId file, Sequence s);
   Status BuildDirectory(FileId id, const DirectoryRef& directory, uint64_t* directories);
 

@@ -22,9 +22,37 @@ ZoneReclaimer::ZoneReclaimer(ZoneCore* core)
           "furrow-finish", [this] { RunFinishes(); }, std::chrono::nanoseconds(0)) {}
 
 void ZoneReclaimer::Start() {
+  FinishExcess();
   started_ = true;
   reset_thread_.Start();
   finish_thread_.Start();
+}
+
+// A power cut may have undone resets, so that more zones are active than the mount before ever had: the superblock
+// needs a slot at once.
+void ZoneReclaimer::FinishExcess() {
+  for (;;) {
+    ZoneId victim = kNoZone;
+    std::shared_ptr<OpenZone> open;
+    {
+      MutexLock lock(core_->mu);
+      if (core_->budget.total_used() <= core_->budget.limit()) return;
+      uint64_t least = UINT64_MAX;
+      for (uint32_t i = 0; i < core_->zone_count; i++) {
+        const ZoneEntry& s = core_->table.at(ZoneId(i));
+        const bool idle = s.place == ZonePlace::kOpen || s.place == ZonePlace::kGarbage || s.place == ZonePlace::kDead;
+        const uint64_t missing = core_->shared(ZoneId(i)).capacity - core_->WrittenLocked(s);
+        if (s.slot == Slot::kNoSlot || s.finish_failed || !idle || missing >= least) continue;
+        victim = ZoneId(i);
+        least = missing;
+      }
+      if (victim == kNoZone) return;
+      open = core_->table.at(victim).open;
+      core_->table.Move(victim, ZonePlace::kFinishing);
+      core_->finishes_under_way++;
+    }
+    FinishOne(victim, open);
+  }
 }
 
 void ZoneReclaimer::Stop() {
@@ -91,6 +119,7 @@ bool ZoneReclaimer::CommitDead() {
   std::vector<Candidate> batch = TakeDead();
   if (batch.empty()) return false;
   RetireAll(&batch);
+  FinishForJournal(batch);
   std::vector<PersistedZone> zones;
   {
     MutexLock lock(core_->mu);
@@ -137,6 +166,26 @@ void ZoneReclaimer::RetireAll(std::vector<Candidate>* batch) {
     core_->waiters.WakeHeads();
     return true;
   });
+}
+
+// A dead zone may keep the one slot that the journal needs to record its reset (with few slots, after a crash).
+void ZoneReclaimer::FinishForJournal(const std::vector<Candidate>& batch) {
+  for (const Candidate& c : batch) {
+    {
+      MutexLock lock(core_->mu);
+      const Slot slot = core_->table.at(c.zone).slot;
+      if (slot == Slot::kNoSlot || core_->budget.Available(Slot::kJournal) != 0) continue;
+      if (!core_->budget.ReleaseHelps(slot, Slot::kJournal)) continue;
+    }
+    const Status status = core_->device->Finish(c.zone);
+    MutexLock lock(core_->mu);
+    if (status.ok()) {
+      FinishedLocked(c.zone);
+    } else {
+      core_->options.logger->Warn(core_->Name(c.zone) + " keeps the journal's slot: " + status.ToString());
+    }
+    core_->waiters.WakeHeads();
+  }
 }
 
 std::vector<PersistedZone> ZoneReclaimer::IntendLocked(const std::vector<Candidate>& batch) {
@@ -276,32 +325,52 @@ void ZoneReclaimer::RunFinishes() {
 
 void ZoneReclaimer::FinishOne(ZoneId z, const std::shared_ptr<OpenZone>& open) {
   const Status status = open ? open->Finish() : core_->device->Finish(z);
+  if (!status.ok()) return FinishFailed(z, status);
+  MutexLock lock(core_->mu);
+  FinishedLocked(z);
+  core_->finishes_under_way--;
+  core_->FileClosedZoneLocked(z);
+  core_->waiters.WakeHeads();
+}
+
+void ZoneReclaimer::FinishedLocked(ZoneId z) {
+  const uint64_t written = core_->WrittenLocked(core_->table.at(z));
+  core_->TransitionLocked(z, [&](ZoneEntry& s) {
+    s.write_pointer = written;
+    s.condition = ZoneCondition::kFull;
+  });
+  core_->counters.finishes++;
+  core_->counters.finish_padding_bytes += core_->shared(z).capacity - written;
+  core_->ReleaseSlotLocked(z);
+}
+
+// The zone is sealed. Its slot comes free if the device says that it is not active (any more).
+void ZoneReclaimer::FinishFailed(ZoneId z, const Status& why) {
+  const Result<ZoneReport> report = core_->device->ReportOne(z);
   PersistedZone note;
+  bool keeps_slot;
   {
     MutexLock lock(core_->mu);
     const uint64_t written = core_->WrittenLocked(core_->table.at(z));
     core_->TransitionLocked(z, [&](ZoneEntry& s) {
       s.write_pointer = written;
-      s.sealed = s.sealed || !status.ok();
-      s.finish_failed = !status.ok();
-      if (status.ok()) s.condition = ZoneCondition::kFull;
+      s.sealed = s.finish_failed = true;
     });
-    if (status.ok()) {
-      core_->counters.finishes++;
-      core_->counters.finish_padding_bytes += core_->shared(z).capacity - core_->table.at(z).write_pointer;
-      core_->ReleaseSlotLocked(z);
-    } else {
-      core_->counters.sealed++;
-    }
+    core_->counters.sealed++;
     core_->finishes_under_way--;
-    core_->FileClosedZoneLocked(z);
+    if (report.ok() && OutOfService(report->condition)) {
+      core_->ExcludeLocked(z, report->condition);
+    } else {
+      if (report.ok() && !IsActive(report->condition)) core_->ReleaseSlotLocked(z);
+      core_->FileClosedZoneLocked(z);
+    }
+    keeps_slot = core_->table.at(z).slot != Slot::kNoSlot;
     note = core_->PersistedLocked(z);
     core_->waiters.WakeHeads();
   }
-  if (status.ok()) return;
   core_->journal->NoteZone(note);
-  core_->options.logger->Warn(core_->Name(z) + " cannot be finished: " + status.ToString() +
-                              "; it is sealed and keeps its slot until its reset");
+  core_->options.logger->Warn(core_->Name(z) + " cannot be finished: " + why.ToString() + "; it is sealed" +
+                              (keeps_slot ? " and keeps its slot until its reset" : ""));
 }
 
 }  // namespace furrow

@@ -35,6 +35,7 @@ class ZoneReclaimer {
   };
   enum class DeviceReset { kDone, kFailed };
 
+  void FinishExcess() EXCLUDES(core_->mu);
   void ResetThread() EXCLUDES(core_->mu);
   void RunResets() EXCLUDES(core_->mu);
   // Where a hold stopped the last run: waits until it is over. True: there is work now.
@@ -46,6 +47,7 @@ class ZoneReclaimer {
   std::vector<Candidate> TakeDead() EXCLUDES(core_->mu);
   // Zones that came back to life leave the batch.
   void RetireAll(std::vector<Candidate>* batch) EXCLUDES(core_->mu);
+  void FinishForJournal(const std::vector<Candidate>& batch) EXCLUDES(core_->mu);
   std::vector<PersistedZone> IntendLocked(const std::vector<Candidate>& batch) REQUIRES(core_->mu);
   void CommitFailedLocked(const std::vector<PersistedZone>& zones, const Status& why) REQUIRES(core_->mu);
   void ResetCommitted() EXCLUDES(core_->mu);
@@ -59,6 +61,8 @@ class ZoneReclaimer {
 
   void RunFinishes() EXCLUDES(core_->mu);
   void FinishOne(ZoneId z, const std::shared_ptr<OpenZone>& open) EXCLUDES(core_->mu);
+  void FinishedLocked(ZoneId z) REQUIRES(core_->mu);
+  void FinishFailed(ZoneId z, const Status& why) EXCLUDES(core_->mu);
 
   ZoneCore* const core_;
   bool met_hold_ GUARDED_BY(core_->mu) = false;  // a hold kept the last run from a zone

@@ -259,6 +259,7 @@ bool ZoneSelector::MayFinishLocked(const Call& call, ZoneId z) {
     const bool idle = of_frames || (s.role == ZoneRole::kBulk && Waited(call) >= kHolderPatience);
     return idle && s.role == call.request.key.role && s.place == ZonePlace::kOpen && s.open->Room() < call.request.need;
   }
+  if (s.place == ZonePlace::kDead) return true;
   if (s.closed_to_writes()) return s.place == ZonePlace::kGarbage;
   const uint64_t capacity = core_->shared(z).capacity;
   const uint64_t written = core_->WrittenLocked(s);
@@ -279,6 +280,12 @@ bool ZoneSelector::RequestFinishLocked(const Call& call) {
   for (ZoneId z : core_->sealed_active) victim = CheaperLocked(call, victim, z);
   for (int role = 1; role < kZoneRoles; role++) {
     for (ZoneId z = core_->table.FirstOpen(static_cast<ZoneRole>(role)); z != kNoZone; z = core_->table.NextOpen(z)) {
+      victim = CheaperLocked(call, victim, z);
+    }
+  }
+  // Others wait for the reset. The journal has yet to record it, and for that it may need this very slot.
+  if (call.request.key.role == ZoneRole::kJournal) {
+    for (ZoneId z = core_->table.First(ZonePlace::kDead); z != kNoZone; z = core_->table.Next(z)) {
       victim = CheaperLocked(call, victim, z);
     }
   }

@@ -246,6 +246,33 @@ TEST_F(LoadTest, ZoneTakenButNeverWrittenIsGivenBack) {
   EXPECT_EQ(manager_->Space().empty_zones, 18u);
 }
 
+// Resets that a power cut has undone: with the superblock's there are more active zones than the device can take.
+TEST_F(LoadTest, ExcessOfActiveZonesIsFinishedFirst) {
+  Create(20, 4);
+  Attach();
+  std::vector<PersistedZone> known;
+  for (uint32_t i = 4; i < 8; i++) {
+    ZoneHeader h;
+    h.fs_uuid = kUuid;
+    h.zone = ZoneId(i);
+    h.generation = Generation(1);
+    h.role = ZoneRole::kBulk;
+    const std::string bytes = EncodeZoneHeader(h, kBlock) + std::string(i == 6 ? 9 * kBlock : kBlock, 'd');
+    const Bytes piece = bytes;
+    ASSERT_TRUE(device_->Write(ZoneId(i), ZoneOffset(0), ConstBuffers(&piece, 1)).ok());
+    known.push_back(Known(ZoneRole::kBulk, 1));
+    known.back().zone = ZoneId(i);
+  }
+  Load(known);
+  for (uint32_t i = 4; i < 8; i++) manager_->AddLiveAtMount(ZoneId(i), kBlock);
+  manager_->FinishLoad(false);
+  EXPECT_EQ(manager_->Space().active_zones, 5u);
+  manager_->Start();
+  EXPECT_EQ(manager_->Space().active_zones, 4u);
+  EXPECT_EQ(manager_->Zone(ZoneId(6)).condition, ZoneCondition::kFull);  // the one that is fullest
+  ExpectBalanced();
+}
+
 TEST_F(LoadTest, DeadZonesOnTheDeviceAreOutOfService) {
   Write(Generation(3));
   device_->on_report = [](ZoneReport* r) {

@@ -424,6 +424,50 @@ TEST_F(SelectTest, JournalMayWaitForAFinishInsideACommit) {
   ExpectBalanced();
 }
 
+// A dead zone keeps the one slot that the journal needs to record its reset.
+TEST_F(SelectTest, DeadZoneGivesTheJournalItsSlot) {
+  Mount(30, 4);
+  ZoneHold hold = Select(Request(ZoneRole::kJournal));
+  ASSERT_TRUE(Append(hold.get(), kCapacity / 2).ok());
+  const ZoneId dead = hold->zone();
+  hold.Release();
+  Status inner = Status::Aborted("not called");
+  journal_.on_commit = [&](std::span<const PersistedZone>) {
+    inner = manager_->SelectZone(Request(ZoneRole::kJournal)).status();
+    return inner;
+  };
+  manager_->Start();
+  manager_->SubLive(dead, kCapacity / 2);
+  ExpectResets();
+  EXPECT_TRUE(inner.ok()) << inner.ToString();
+  EXPECT_EQ(manager_->Zone(dead).condition, ZoneCondition::kEmpty);
+  ExpectBalanced();
+}
+
+// The device has taken the zone out of service: it is not active any more, and so is none of the budget.
+TEST_F(SelectTest, ZoneThatDiesInFinishGivesItsSlotBack) {
+  for (const ZoneCondition condition : {ZoneCondition::kReadOnly, ZoneCondition::kOffline, ZoneCondition::kFull}) {
+    Mount(30, 4);
+    ZoneHold hold = Select(Request(ZoneRole::kJournal));
+    ASSERT_TRUE(Append(hold.get(), hold->Room() - kBlock).ok());
+    const ZoneId old = hold->zone();
+    hold.Release();
+    device_->before = [&](Call c, ZoneId) { return c == Call::kFinish ? Status::IoError("gone") : Status::Ok(); };
+    device_->on_report = [&](ZoneReport* r) {
+      if (r->zone == old) r->condition = condition;
+    };
+    manager_->Start();
+    ZoneRequest r = Request(ZoneRole::kJournal);
+    r.need = 4 * kBlock;
+    // The memory behind it still counts the zone as active, and has a slot to spare.
+    const Result<ZoneHold> next = manager_->SelectZone(r);
+    EXPECT_TRUE(next.ok()) << next.status().ToString();
+    EXPECT_EQ(manager_->Space().active_zones, 2u);
+    ExpectBalanced();
+    manager_->Stop();
+  }
+}
+
 TEST_F(SelectTest, FinishesOnlyWhenNothingCanBeShared) {
   Mount(30, 8);
   manager_->Start();

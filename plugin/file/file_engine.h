@@ -4,6 +4,7 @@
 // which outlives all files. FileCounters: byte counts for promise 5, relaxed atomics. Any thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -54,6 +55,8 @@ struct FileEngine {
   std::function<bool()> free_deleted;
 
   uint32_t block_size() const { return device->geometry().block_size; }
+  // The most that the journal carries of a small file: a record of it has to fit a zone with room to spare.
+  uint64_t max_small_bytes() const { return std::min<uint64_t>(64 << 10, device->geometry().zone_capacity / 4); }
   // As ZoneManager::SelectZone, and NoSpace only when no deleted file waits to be freed.
   Result<ZoneHold> SelectZone(const ZoneRequest& request) const {
     Result<ZoneHold> hold = zones->SelectZone(request);

@@ -83,7 +83,7 @@ Result<bool> RandomWriter::WriteSmall(FileOffset at, Bytes data) {
     WriterLock lock(file_->mu);
     if (file_->kind != FileKind::kSmall) return false;
     const uint64_t end = std::max<uint64_t>(size(), (at + data.size()).value());
-    if (end <= kMaxSmallBytes) {
+    if (end <= engine_->max_small_bytes()) {
       if (!file_->content) file_->content = std::make_unique<std::string>();
       file_->content->resize(end);
       file_->content->replace(at.value(), data.size(), data);

@@ -20,7 +20,7 @@ class SmallWriter final : public FileWriter {
   Status Append(Bytes data) override {
     if (bulk_) return bulk_->Append(data);
     FURROW_RETURN_IF_ERROR(engine_->log->writable());
-    if (file_->size + data.size() > kMaxSmallBytes) {
+    if (file_->size + data.size() > engine_->max_small_bytes()) {
       FURROW_RETURN_IF_ERROR(BecomeBulk());
       return bulk_->Append(data);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SmallWriter: writes files whose content lives in the journal (CURRENT, IDENTITY, OPTIONS). A file
-// that outgrows kMaxSmallBytes goes on as a bulk file. Behind FileWriter; see there for threads.
+// that outgrows FileEngine::max_small_bytes goes on as a bulk file. Behind FileWriter; see there for threads.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,6 @@
 #include "plugin/file/file_writer.h"
 
 namespace furrow {
-
-inline constexpr uint64_t kMaxSmallBytes = 64 << 10;
 
 // `make_bulk` makes the bulk writer that takes over.
 std::unique_ptr<FileWriter> NewSmallWriter(const FileEngine* engine, FileRef file,

@@ -7,6 +7,7 @@
 
 #include "plugin/device/mem_device.h"
 #include "plugin/file/file_reader.h"
+#include "plugin/file/random_writer.h"
 #include "util/rng.h"
 
 namespace furrow {
@@ -18,9 +19,9 @@ class VolumeTest : public ::testing::Test {
  protected:
   void SetUp() override { Format(64); }
 
-  void Format(uint32_t zone_count) {
+  void Format(uint32_t zone_count, uint64_t zone_bytes = kZone) {
     DeviceGeometry geometry;
-    geometry.zone_size = geometry.zone_capacity = kZone;
+    geometry.zone_size = geometry.zone_capacity = zone_bytes;
     geometry.zone_count = zone_count;
     geometry.max_open = geometry.max_active = 14;
     zones_ = std::make_shared<MemZones>("test", geometry);
@@ -141,6 +142,24 @@ TEST_F(VolumeTest, AWalOfVeryManySyncsMountsOnSmallZones) {
   Remount();
   EXPECT_EQ(Read("/000001.log").size(), 6u * kSyncs);
   EXPECT_EQ(volume_->recovery().bytes_recovered, 0u) << "the journal knows them all";
+}
+
+// The journal carries small files, so one of them must fit its zones.
+TEST_F(VolumeTest, ASmallFileMayBeLargerThanAZoneOfTheJournal) {
+  volume_.reset();
+  Format(64, 64 << 10);
+  const std::string data(62000, 'o');
+  Write("/OPTIONS-1", data);
+  Write("/OPTIONS-2", data.substr(0, 100));
+  Result<OpenedUpdate> update = volume_->files().OpenForUpdate("/OPTIONS-2");
+  ASSERT_TRUE(update.ok());
+  ASSERT_TRUE(update->writer->Write(FileOffset(0), data).ok());
+  const Status synced = update->writer->Sync();
+  ASSERT_TRUE(synced.ok()) << synced.ToString();
+  ASSERT_TRUE(volume_->files().CloseUpdate(&*update).ok());
+  Remount();
+  EXPECT_EQ(Read("/OPTIONS-1"), data);
+  EXPECT_EQ(Read("/OPTIONS-2"), data);
 }
 
 TEST_F(VolumeTest, RenameReplacesAtomicallyAndAcrossRemounts) {

@@ -24,7 +24,9 @@ std::string Joined(ConstBuffers pieces) {
 bool IsChange(DeviceCall call) { return call != DeviceCall::kReport && call != DeviceCall::kRead; }
 
 bool Concerns(const FaultRule& rule, DeviceCall call, ZoneId zone) {
-  if (rule.call != call && (rule.call != DeviceCall::kChange || !IsChange(call))) return false;
+  const bool meant =
+      rule.call == call || rule.call == DeviceCall::kAny || (rule.call == DeviceCall::kChange && IsChange(call));
+  if (!meant) return false;
   return rule.zone == kNoZone || rule.zone == zone;
 }
 
@@ -42,6 +44,7 @@ const char* DeviceCallName(DeviceCall call) {
     case DeviceCall::kFinish: return "finish";
     case DeviceCall::kReset: return "reset";
     case DeviceCall::kChange: return "change";
+    case DeviceCall::kAny: return "call";
   }
   return "?";
 }
@@ -60,8 +63,25 @@ void FaultDevice::ClearRules() {
 }
 
 void FaultDevice::SetZoneCondition(ZoneId zone, ZoneCondition read_only_or_offline) {
+  {
+    MutexLock lock(mu_);
+    dead_[zone.value()].condition = read_only_or_offline;
+  }
+  Bury(zone);
+}
+
+void FaultDevice::Bury(ZoneId zone) {
+  {
+    MutexLock lock(mu_);
+    const auto it = dead_.find(zone.value());
+    if (it == dead_.end() || it->second.buried) return;
+  }
+  const Result<ZoneReport> report = inner_->ReportOne(zone);
+  if (!report.ok()) return;
+  if (IsActive(report->condition)) inner_->Finish(zone).IgnoreError();  // it then keeps its slot
   MutexLock lock(mu_);
-  dead_[zone.value()] = read_only_or_offline;
+  dead_[zone.value()].write_pointer = report->write_pointer.value();
+  dead_[zone.value()].buried = true;
 }
 
 uint64_t FaultDevice::faults() const {
@@ -69,9 +89,9 @@ uint64_t FaultDevice::faults() const {
   return faults_;
 }
 
-uint64_t FaultDevice::changes() const {
+uint64_t FaultDevice::calls(DeviceCall call) const {
   MutexLock lock(mu_);
-  return changes_;
+  return calls_[static_cast<size_t>(call)];
 }
 
 bool FaultDevice::powered() const {
@@ -91,7 +111,9 @@ void FaultDevice::SetOnPowerOff(std::function<void()> call) {
 
 FaultDevice::Verdict FaultDevice::Judge(DeviceCall call, ZoneId zone) {
   MutexLock lock(mu_);
-  if (IsChange(call)) ++changes_;
+  ++calls_[static_cast<size_t>(call)];
+  ++calls_[static_cast<size_t>(DeviceCall::kAny)];
+  if (IsChange(call)) ++calls_[static_cast<size_t>(DeviceCall::kChange)];
   if (!powered_) return {true, FaultRule{call, FaultAction::kFail}};
   Verdict verdict;
   for (ActiveRule& active : rules_) {
@@ -104,8 +126,8 @@ FaultDevice::Verdict FaultDevice::Judge(DeviceCall call, ZoneId zone) {
   if (!verdict.faulty) return verdict;
   ++faults_;
   switch (verdict.rule.action) {
-    case FaultAction::kZoneReadOnly: dead_[zone.value()] = ZoneCondition::kReadOnly; break;
-    case FaultAction::kZoneOffline: dead_[zone.value()] = ZoneCondition::kOffline; break;
+    case FaultAction::kZoneReadOnly: dead_[zone.value()].condition = ZoneCondition::kReadOnly; break;
+    case FaultAction::kZoneOffline: dead_[zone.value()].condition = ZoneCondition::kOffline; break;
     case FaultAction::kPowerOff:
       powered_ = false;
       if (on_power_off_) on_power_off_();
@@ -128,7 +150,8 @@ Status FaultDevice::CheckZoneAlive(DeviceCall call, ZoneId zone) const {
   const auto it = dead_.find(zone.value());
   if (it == dead_.end() || call == DeviceCall::kReport || call == DeviceCall::kClose) return Status::Ok();
   const std::string where = name() + " zone " + std::to_string(zone.value()) + ": " + DeviceCallName(call);
-  if (it->second == ZoneCondition::kOffline) return Status::IoError(where + ": the zone is offline").MarkInjected();
+  if (it->second.condition == ZoneCondition::kOffline)
+    return Status::IoError(where + ": the zone is offline").MarkInjected();
   if (call == DeviceCall::kRead || call == DeviceCall::kFlush) return Status::Ok();
   return Status::ReadOnly(where + ": the zone is read-only").MarkInjected();
 }
@@ -136,6 +159,7 @@ Status FaultDevice::CheckZoneAlive(DeviceCall call, ZoneId zone) const {
 Status FaultDevice::Before(DeviceCall call, ZoneId zone, bool* after, Status* injected) {
   *after = false;
   const Verdict verdict = Judge(call, zone);
+  if (verdict.faulty) Bury(zone);
   Status alive = CheckZoneAlive(call, zone);
   if (!verdict.faulty) return alive;
   *injected = alive.ok() ? Injected(verdict.rule, call, zone) : alive;
@@ -199,6 +223,7 @@ Status FaultDevice::WriteImpl(ZoneId zone, ZoneOffset offset, ConstBuffers piece
   const DeviceCall call = durable ? DeviceCall::kWriteDurable : DeviceCall::kWrite;
   const bool was_powered = powered();
   const Verdict verdict = Judge(call, zone);
+  if (verdict.faulty) Bury(zone);
   FURROW_RETURN_IF_ERROR(CheckZoneAlive(call, zone));
   if (verdict.faulty) {
     switch (verdict.rule.action) {
@@ -224,7 +249,9 @@ Status FaultDevice::ReportImpl(ZoneId first, uint32_t count, std::vector<ZoneRep
   MutexLock lock(mu_);
   for (ZoneReport& report : *out) {
     const auto it = dead_.find(report.zone.value());
-    if (it != dead_.end()) report.condition = it->second;
+    if (it == dead_.end()) continue;
+    report.condition = it->second.condition;
+    if (it->second.buried) report.write_pointer = ZoneOffset(it->second.write_pointer);
   }
   return injected;
 }
@@ -308,7 +335,13 @@ Status FaultDevice::ResetImpl(ZoneId zone) {
 
 Result<std::string> FaultDevice::ReadWritten(ZoneId zone) {
   FURROW_ASSIGN_OR_RETURN(const ZoneReport report, inner_->ReportOne(zone));
-  std::string content(report.write_pointer.value(), '\0');
+  uint64_t end = report.write_pointer.value();
+  {
+    MutexLock lock(mu_);
+    const auto it = dead_.find(zone.value());
+    if (it != dead_.end() && it->second.buried) end = it->second.write_pointer;
+  }
+  std::string content(end, '\0');
   FURROW_RETURN_IF_ERROR(inner_->Read(zone, ZoneOffset{0}, content.size(), content.data()));
   return content;
 }
@@ -338,9 +371,17 @@ std::string FaultDevice::Survivors(const Pending& pending, std::string content) 
 
 Status FaultDevice::Rewrite(ZoneId zone, const std::string& content) {
   FURROW_RETURN_IF_ERROR(inner_->Reset(zone));
-  if (content.empty()) return Status::Ok();
-  const Bytes piece = content;
-  return inner_->Write(zone, ZoneOffset{0}, ConstBuffers(&piece, 1));
+  if (!content.empty()) {
+    const Bytes piece = content;
+    FURROW_RETURN_IF_ERROR(inner_->Write(zone, ZoneOffset{0}, ConstBuffers(&piece, 1)));
+  }
+  {
+    MutexLock lock(mu_);
+    const auto it = dead_.find(zone.value());
+    if (it != dead_.end()) it->second.buried = false;
+  }
+  Bury(zone);
+  return Status::Ok();
 }
 
 Status FaultDevice::LoseUnflushed(ZoneId zone, const Pending& pending) {
@@ -384,6 +425,17 @@ Status FaultDevice::PowerLoss() {
   std::vector<ZoneId> touched;
   for (const auto& [zone, lost] : pending) touched.push_back(ZoneId{zone});
   FURROW_RETURN_IF_ERROR(inner_->Flush(touched));
+  MutexLock lock(mu_);
+  powered_ = true;
+  return Status::Ok();
+}
+
+Status FaultDevice::ProcessDeath() {
+  {
+    MutexLock lock(mu_);
+    rules_.clear();
+  }
+  FURROW_RETURN_IF_ERROR(CloseAll());
   MutexLock lock(mu_);
   powered_ = true;
   return Status::Ok();

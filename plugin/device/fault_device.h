@@ -10,6 +10,7 @@
 // All state is under one lock, which is not held during the inner device's calls.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,7 +23,7 @@
 
 namespace furrow {
 
-// kChange, in rules: all but reports and reads.
+// In rules: kChange is all but reports and reads, kAny is all.
 enum class DeviceCall : uint8_t {
   kReport,
   kRead,
@@ -33,7 +34,8 @@ enum class DeviceCall : uint8_t {
   kClose,
   kFinish,
   kReset,
-  kChange
+  kChange,
+  kAny
 };
 const char* DeviceCallName(DeviceCall call);
 
@@ -68,8 +70,9 @@ class FaultDevice final : public ZonedDevice {
   void AddRule(const FaultRule& rule) EXCLUDES(mu_);
   void ClearRules() EXCLUDES(mu_);
   void SetZoneCondition(ZoneId zone, ZoneCondition read_only_or_offline) EXCLUDES(mu_);
-  uint64_t faults() const EXCLUDES(mu_);   // injected so far
-  uint64_t changes() const EXCLUDES(mu_);  // calls that were no report and no read, so far
+  uint64_t faults() const EXCLUDES(mu_);  // injected so far
+  // Calls so far that a rule for `call` would have been asked about; a flush counts once for each of its zones.
+  uint64_t calls(DeviceCall call) const EXCLUDES(mu_);
   bool powered() const EXCLUDES(mu_);
   // From now on every call fails, as when the power goes.
   void PowerOff() EXCLUDES(mu_);
@@ -82,6 +85,9 @@ class FaultDevice final : public ZonedDevice {
   // reset may not have happened. No zone is open afterwards. Then the power is on again, without the
   // rules. No other call may be in progress. Errors are the inner device's: the test is void.
   Status PowerLoss() EXCLUDES(mu_);
+  // What the death of the process that used it does: no zone is open afterwards, nothing is lost yet. Then the power is
+  // on again, without the rules. As PowerLoss.
+  Status ProcessDeath() EXCLUDES(mu_);
 
   std::string Identity() const override { return inner_->Identity(); }
   bool OutlivesProcess() const override { return inner_->OutlivesProcess(); }
@@ -104,6 +110,12 @@ class FaultDevice final : public ZonedDevice {
     FaultRule rule;
     uint64_t seen = 0;
   };
+  // A read-only or offline zone. It is finished on the inner device, where it must not count as active any more.
+  struct Dead {
+    ZoneCondition condition = ZoneCondition::kReadOnly;
+    bool buried = false;         // that has been done
+    uint64_t write_pointer = 0;  // bytes, before that
+  };
   // What one call has to suffer.
   struct Verdict {
     bool faulty = false;
@@ -111,6 +123,8 @@ class FaultDevice final : public ZonedDevice {
   };
 
   Verdict Judge(DeviceCall call, ZoneId zone) EXCLUDES(mu_);
+  // Finishes zones that have died, on the inner device.
+  void Bury(ZoneId zone) EXCLUDES(mu_);
   Status Injected(const FaultRule& rule, DeviceCall call, ZoneId zone) const;
   Status CheckZoneAlive(DeviceCall call, ZoneId zone) const EXCLUDES(mu_);
   // Judge and CheckZoneAlive for calls that only pass or fail. `after`: the call is to be made first.
@@ -122,11 +136,11 @@ class FaultDevice final : public ZonedDevice {
   size_t PendingPieces(ZoneId zone) const EXCLUDES(mu_);
   // The first `count` pieces are durable now, or never will be.
   void NoteFlush(ZoneId zone, size_t count, bool succeeded) EXCLUDES(mu_);
-  Result<std::string> ReadWritten(ZoneId zone);
+  Result<std::string> ReadWritten(ZoneId zone) EXCLUDES(mu_);
   Status LoseUnflushed(ZoneId zone, const Pending& pending) EXCLUDES(mu_);
   // What of `content` a power cut leaves.
   std::string Survivors(const Pending& pending, std::string content) EXCLUDES(mu_);
-  Status Rewrite(ZoneId zone, const std::string& content);
+  Status Rewrite(ZoneId zone, const std::string& content) EXCLUDES(mu_);
   Status CloseAll();
 
   Status ReportImpl(ZoneId first, uint32_t count, std::vector<ZoneReport>* out) override;
@@ -142,10 +156,10 @@ class FaultDevice final : public ZonedDevice {
   mutable Mutex mu_;
   Rng rng_ GUARDED_BY(mu_);
   std::vector<ActiveRule> rules_ GUARDED_BY(mu_);
-  std::map<uint32_t, ZoneCondition> dead_ GUARDED_BY(mu_);  // read-only and offline zones
+  std::map<uint32_t, Dead> dead_ GUARDED_BY(mu_);  // read-only and offline zones
   std::map<uint32_t, Pending> pending_ GUARDED_BY(mu_);
   uint64_t faults_ GUARDED_BY(mu_) = 0;
-  uint64_t changes_ GUARDED_BY(mu_) = 0;
+  std::array<uint64_t, 11> calls_ GUARDED_BY(mu_) = {};  // by DeviceCall; kChange and kAny count what they mean
   bool powered_ GUARDED_BY(mu_) = true;
   std::function<void()> on_power_off_ GUARDED_BY(mu_);
 };

@@ -64,6 +64,19 @@ Status MemZones::Read(ZoneId zone, uint64_t offset, size_t n, char* destination)
   return Status::Ok();
 }
 
+void MemZones::FlipBit(ZoneId zone, uint64_t at, int bit) {
+  WriterLock lock(MutexOf(zone));
+  char& byte = chunks_[zone.value()][at / kChunk][at % kChunk];
+  byte = static_cast<char>(byte ^ (1 << bit));
+}
+
+uint64_t MemZones::AllocatedEnd(ZoneId zone) {
+  ReaderLock lock(MutexOf(zone));
+  const Chunks& chunks = chunks_[zone.value()];
+  const auto end = std::find(chunks.begin(), chunks.end(), nullptr);
+  return static_cast<uint64_t>(end - chunks.begin()) * kChunk;
+}
+
 void MemZones::CopyIn(Chunks* chunks, uint64_t offset, Bytes piece) {
   while (!piece.empty()) {
     const size_t in_chunk = offset % kChunk;

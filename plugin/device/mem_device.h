@@ -32,6 +32,11 @@ class MemZones {
   Status Write(ZoneId zone, uint64_t offset, ConstBuffers pieces);
   void Erase(ZoneId zone);
 
+  // For tests of rotten media: changes a bit of a written byte. Precondition: at < AllocatedEnd(zone).
+  void FlipBit(ZoneId zone, uint64_t at, int bit);
+  // Bytes from the start of the zone that memory stands behind, in whole chunks.
+  uint64_t AllocatedEnd(ZoneId zone);
+
  private:
   static constexpr size_t kChunk = 64 * 1024;  // bytes; memory is allocated as it is written
   static constexpr size_t kStripes = 64;

@@ -7,6 +7,7 @@
 
 #include "plugin/file/drainer.h"
 #include "plugin/file/file_reader.h"
+#include "plugin/file/random_writer.h"
 #include "tests/crash/crash_run.h"
 
 namespace furrow {
@@ -35,7 +36,10 @@ bool CrashRun::Ok(const Status& status, const char* call) {
 void CrashRun::Work() {
   stopped_ = false;
   const uint64_t calls = 5 + rng_.Uniform(rng_.OneIn(4) ? 200 : 40);
-  for (uint64_t i = 0; i < calls && Writable(); ++i) OneCall();
+  for (uint64_t i = 0; i < calls && Writable(); ++i) {
+    OneCall();
+    if (device_->calls(DeviceCall::kChange) >= stop_at_) stopped_ = true;
+  }
   if (!Writable() || !device_->powered() || Faulted() || !rng_.OneIn(3)) return;
   SyncAll();
   if (Writable() && device_->powered() && !Faulted()) CompareSpace();
@@ -43,36 +47,48 @@ void CrashRun::Work() {
 
 void CrashRun::OneCall() {
   // What has returned outlives the process.
-  if (shape_.stage && !Faulted() && no_space_ == no_space_before_ && !died_) model_.EverythingDurable();
-  const bool full = model_.live_bytes() > shape_.zones * shape_.zone_bytes / 4 || model_.names().size() > kMaxNames;
+  if (end_ == CrashEnd::kProcessDeath && !Faulted() && no_space_ == no_space_before_ && !died_) {
+    model_.EverythingDurable();
+  }
+  const bool full = model_.live_bytes() > shape_.zones * shape_.zone_bytes / 4 ||
+                    model_.names().size() > kMaxNames + shape_.small_files;
   if (full) {
     for (int i = 0; i < 8 && Writable(); ++i) Unlink();
     return;
   }
-  const uint64_t dice = rng_.Uniform(100);
-  if (dice < 12) return CreateFile();
-  if (dice < 14) return ReuseLog();
-  if (dice < 18) return OpenAgain();
-  if (dice < 45) return Append();
-  if (dice < 48) return Rewrite();
-  if (dice < 58) return Sync();
-  if (dice < 65) return Close();
-  if (dice < 67) return TruncateFile();
-  if (dice < 72) return RenameFile();
-  if (dice < 73) return RenameDirectory();
-  if (dice < 75) return LinkFile();
-  if (dice < 80) return Unlink();
-  if (dice < 83) return MakeOrRemoveDirectory();
-  if (dice < 85) return SyncAll();
-  if (dice < 88) return SyncNames();
-  if (dice < 91) return PassTime();
-  if (dice < 93) {
-    // Its failure costs nothing.
-    Ok(volume_->engine().log->Checkpoint(), "checkpoint");
-    return;
+  uint64_t all = 0;
+  for (const uint16_t weight : shape_.mix) all += weight;
+  uint64_t dice = rng_.Uniform(all);
+  size_t call = 0;
+  while (dice >= shape_.mix[call]) dice -= shape_.mix[call++];
+  Make(static_cast<CrashCall>(call));
+}
+
+void CrashRun::Make(CrashCall call) {
+  switch (call) {
+    case CrashCall::kCreate: return CreateFile();
+    case CrashCall::kReuse: return ReuseLog();
+    case CrashCall::kReopen: return OpenAgain();
+    case CrashCall::kAppend: return Append();
+    case CrashCall::kRewrite: return Rewrite();
+    case CrashCall::kRandomWrite: return RandomWrite();
+    case CrashCall::kSync: return Sync();
+    case CrashCall::kClose: return Close();
+    case CrashCall::kTruncate: return TruncateFile();
+    case CrashCall::kRename: return RenameFile();
+    case CrashCall::kRenameDirectory: return RenameDirectory();
+    case CrashCall::kLink: return LinkFile();
+    case CrashCall::kUnlink: return Unlink();
+    case CrashCall::kDirectory: return MakeOrRemoveDirectory();
+    case CrashCall::kSyncAll: return SyncAll();
+    case CrashCall::kSyncNames: return SyncNames();
+    case CrashCall::kTime: return PassTime();
+    case CrashCall::kCheckpoint:
+      Ok(volume_->engine().log->Checkpoint(), "checkpoint");  // its failure costs nothing
+      return;
+    case CrashCall::kHoldReader: return HoldReader();
+    case CrashCall::kReadBack: return ReadBack();
   }
-  if (dice < 95) return HoldReader();
-  return ReadBack();
 }
 
 // --- names ----------------------------------------------------------------------------------
@@ -95,14 +111,15 @@ std::string CrashRun::FreshPath(const char* suffix) {
 }
 
 bool CrashRun::IsOpen(uint64_t file) const {
-  return std::any_of(open_.begin(), open_.end(), [file](const Open& o) { return o.file == file; });
+  const auto same = [file](const auto& o) { return o.file == file; };
+  return std::any_of(open_.begin(), open_.end(), same) || std::any_of(updates_.begin(), updates_.end(), same);
 }
 
 // One thread writes: a file that it has open and does not write to keeps its slot for ever.
 size_t CrashRun::MaxOpen() const { return shape_.slots < 10 ? 1 : kMaxOpen; }
 
 void CrashRun::CreateFile() {
-  if (open_.size() >= MaxOpen()) return CloseAt(0, rng_.OneIn(2));
+  if (open_.size() + updates_.size() >= MaxOpen()) return Close();
   std::string path = FreshPath();
   FileKind kind = KindOfName(path);
   if (rng_.OneIn(8)) {
@@ -120,7 +137,7 @@ void CrashRun::CreateFile() {
 
 void CrashRun::ReuseLog() {
   const std::string old = SomePath(false);
-  if (old.empty() || IsOpen(model_.names().at(old)) || open_.size() >= MaxOpen()) return;
+  if (old.empty() || IsOpen(model_.names().at(old)) || open_.size() + updates_.size() >= MaxOpen()) return;
   if (KindOfName(old) != FileKind::kWal) return;
   const std::string path = FreshPath(".log");
   Result<OpenedWriter> made = volume_->files().Reuse(path, old);
@@ -191,7 +208,7 @@ std::string CrashRun::NewBytes(uint64_t file, uint64_t n) {
 
 void CrashRun::OpenAgain() {
   const std::string path = SomePath(false);
-  if (path.empty() || IsOpen(model_.names().at(path)) || open_.size() >= MaxOpen()) return;
+  if (path.empty() || IsOpen(model_.names().at(path)) || open_.size() + updates_.size() >= MaxOpen()) return;
   Result<OpenedWriter> opened = volume_->files().OpenForAppend(path);
   if (!Ok(opened.status(), ("reopen " + path).c_str())) return;
   const uint64_t file = opened->handle.file()->id.value();
@@ -236,12 +253,47 @@ void CrashRun::Rewrite() {
   o.unknown = true;
 }
 
+// A file that is open for update; null: there is none, and none could be opened.
+CrashRun::Update* CrashRun::SomeUpdate() {
+  if (!updates_.empty() && !rng_.OneIn(4)) return &updates_[rng_.Uniform(updates_.size())];
+  const std::string path = SomePath(false);
+  const FileKind kind = KindOfName(path);
+  if (path.empty() || IsOpen(model_.names().at(path)) || open_.size() + updates_.size() >= MaxOpen()) return nullptr;
+  if (kind == FileKind::kWal || kind == FileKind::kStream) return nullptr;
+  Result<OpenedUpdate> opened = volume_->files().OpenForUpdate(path);
+  if (opened.status().code() == StatusCode::kNotSupported) return nullptr;  // a log under another name
+  if (!Ok(opened.status(), ("update " + path).c_str())) return nullptr;
+  const uint64_t file = opened->handle.file()->id.value();
+  updates_.push_back({std::move(opened).value(), file});
+  return &updates_.back();
+}
+
+void CrashRun::RandomWrite() {
+  Update* const u = SomeUpdate();
+  if (u == nullptr) return;
+  if (rng_.OneIn(8)) return SyncUpdate(u);
+  const uint64_t size = model_.content(u->file).size();
+  const uint64_t at = rng_.Uniform(size + (rng_.OneIn(6) ? 9000 : 1));
+  const std::string data = NewBytes(u->file, 1 + rng_.Uniform(rng_.OneIn(5) ? 90000 : 9000));
+  model_.Overwrite(u->file, at, data);
+  const std::string call =
+      "write " + std::to_string(u->file & 0xfffffffff) + " " + std::to_string(at) + "+" + std::to_string(data.size());
+  if (!Ok(u->opened.writer->Write(FileOffset(at), data), call.c_str())) model_.Forget(u->file);
+}
+
+void CrashRun::SyncUpdate(Update* u) {
+  const Status status = u->opened.writer->Sync();
+  if (Ok(status, ("syncupdate " + std::to_string(u->file & 0xfffffffff)).c_str())) model_.Synced(u->file);
+}
+
 void CrashRun::SyncOpen(Open* o) {
   const Status status = o->opened.writer->Sync();
   if (Ok(status, ("sync " + std::to_string(o->file & 0xfffffffff)).c_str()) && !o->unknown) model_.Synced(o->file);
 }
 
 void CrashRun::Sync() {
+  if (!updates_.empty() && (open_.empty() || rng_.OneIn(3)))
+    return SyncUpdate(&updates_[rng_.Uniform(updates_.size())]);
   if (open_.empty()) return;
   Open& o = open_[rng_.Uniform(open_.size())];
   if (rng_.OneIn(4)) {
@@ -252,6 +304,12 @@ void CrashRun::Sync() {
 }
 
 void CrashRun::Close() {
+  if (!updates_.empty() && (open_.empty() || rng_.OneIn(3))) {
+    Update u = std::move(updates_.back());
+    updates_.pop_back();
+    Ok(volume_->files().CloseUpdate(&u.opened), ("closeupdate " + std::to_string(u.file & 0xfffffffff)).c_str());
+    return;
+  }
   if (!open_.empty()) CloseAt(rng_.Uniform(open_.size()), rng_.OneIn(2));
 }
 
@@ -298,7 +356,7 @@ void CrashRun::ReadBack() {
     const Result<size_t> got = ReadFile(volume_->engine(), file, FileOffset(0), content.size(), content.data());
     if (!Ok(got.status(), "readback")) return;
     content.resize(*got);
-    if (content != expected && !Faulted()) {
+    if (content != expected && !Faulted() && model_.known(file->id.value())) {
       return Fail("file " + std::to_string(file->id.value() & 0xfffffffff) + " with " + std::to_string(file->links) +
                   " names reads " + std::to_string(content.size()) + " bytes, written were " +
                   std::to_string(expected.size()));

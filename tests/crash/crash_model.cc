@@ -2,6 +2,7 @@
 #include "tests/crash/crash_model.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace furrow {
@@ -71,10 +72,16 @@ void CrashModel::Overwrite(uint64_t file, uint64_t at, std::string_view data) {
 void CrashModel::Truncate(uint64_t file, uint64_t size, bool piecemeal) {
   File& f = files_.at(file);
   if (piecemeal) f.epochs.back().least = std::min(f.epochs.back().least, size);
-  Epoch next = f.epochs.back();
-  next.content.resize(size);
-  next.least = std::min(next.least, size);
-  f.epochs.push_back(std::move(next));
+  // The new size may be durable without the overwrites before it, as on other file systems; it is cut in every case.
+  std::vector<Epoch> cut;
+  for (const Epoch& e : f.epochs) {
+    Epoch next = e;
+    if (next.content.size() > size) next.content.resize(size);
+    next.least = std::min(next.least, size);
+    if (cut.empty() || cut.back().content != next.content) cut.push_back(std::move(next));
+  }
+  cut.back().content.resize(size);
+  f.epochs.insert(f.epochs.end(), std::make_move_iterator(cut.begin()), std::make_move_iterator(cut.end()));
 }
 
 void CrashModel::BytesDurable(uint64_t file) {
@@ -103,11 +110,14 @@ uint64_t CrashModel::live_bytes() const {
   return bytes;
 }
 
-std::string CrashModel::JudgeContent(uint64_t file, const std::string& found) const {
+std::string CrashModel::JudgeContent(uint64_t file, const std::string& found, bool anything_lost) const {
   const File& f = files_.at(file);
+  if (f.unknown) return "";
   std::string why;
   for (const Epoch& e : f.epochs) {
-    if (found.size() >= e.least && found.size() <= e.content.size() && e.content.starts_with(found)) return "";
+    if (found.size() >= (anything_lost ? 0 : e.least) && found.size() <= e.content.size() &&
+        e.content.starts_with(found))
+      return "";
     why += " [" + std::to_string(e.least) + ".." + std::to_string(e.content.size()) + " bytes, equal up to " +
            std::to_string(FirstDifference(found, e.content)) + "]";
   }
@@ -115,14 +125,15 @@ std::string CrashModel::JudgeContent(uint64_t file, const std::string& found) co
          " bytes; possible:" + why;
 }
 
-std::string CrashModel::Judge(const Names& found, const Contents& contents) {
+std::string CrashModel::Judge(const Names& found, const Contents& contents, bool anything_lost) {
+  const size_t least = anything_lost ? 0 : durable_;
   size_t at = history_.size();
-  while (at > durable_ && *history_[at - 1] != found) --at;
-  if (at == durable_) {  // no state from durable_ on
+  while (at > least && *history_[at - 1] != found) --at;
+  if (at == least) {  // no state from there on
     return "names found:" + List(found) + "; durable:" + List(*history_[durable_]) + "; newest:" + List(names());
   }
   for (const auto& [id, content] : contents) {
-    if (std::string wrong = JudgeContent(id, content); !wrong.empty()) return wrong;
+    if (std::string wrong = JudgeContent(id, content, anything_lost); !wrong.empty()) return wrong;
   }
   history_.assign(1, std::make_shared<Names>(found));
   durable_ = 0;

@@ -51,8 +51,13 @@ class CrashModel {
   void EverythingDurable();
   uint64_t live_bytes() const;
 
-  // "" if `found` is possible: from then on it is what is durable. Else what is wrong with it.
-  std::string Judge(const Names& found, const Contents& contents);
+  // What the file holds is not known any more: a call has failed that may have changed any part of it.
+  void Forget(uint64_t file) { files_.at(file).unknown = true; }
+  bool known(uint64_t file) const { return !files_.at(file).unknown; }
+
+  // "" if `found` is possible: from then on it is what is durable. Else what is wrong with it. Files that `contents`
+  // lacks are not looked at. `anything_lost`: nothing was acknowledged, so to speak, but nothing may be made up.
+  std::string Judge(const Names& found, const Contents& contents, bool anything_lost = false);
 
  private:
   // Between two truncates or overwrites.
@@ -63,9 +68,10 @@ class CrashModel {
   struct File {
     std::vector<Epoch> epochs;  // since the last sync; never empty
     size_t named = 0;           // index of the last change to its names
+    bool unknown = false;       // see Forget
   };
   Names& Change();
-  std::string JudgeContent(uint64_t file, const std::string& found) const;
+  std::string JudgeContent(uint64_t file, const std::string& found, bool anything_lost) const;
 
   std::vector<std::shared_ptr<Names>> history_;  // behind each change
   size_t durable_ = 0;                           // index in history_

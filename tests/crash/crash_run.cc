@@ -10,8 +10,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "plugin/file/file_reader.h"
-#include "plugin/file/file_verify.h"
+#include "plugin/zone/zone_header.h"
 #include "tests/crash/shared_device.h"
 #include "util/crash_point.h"
 
@@ -27,25 +26,6 @@ DeviceGeometry GeometryOf(const CrashShape& shape) {
 }
 
 }  // namespace
-
-void CrashLog::Log(LogLevel, const std::string& line) {
-  MutexLock lock(mu_);
-  lines_.push_back(line);
-  if (complaint_.empty() && line.find("report this") != std::string::npos) complaint_ = line;
-}
-
-std::string CrashLog::Take() {
-  MutexLock lock(mu_);
-  std::string all;
-  for (const std::string& line : lines_) all += line + "\n";
-  lines_.clear();
-  return all;
-}
-
-std::string CrashLog::complaint() {
-  MutexLock lock(mu_);
-  return complaint_;
-}
 
 CrashRun::CrashRun(const CrashShape& shape, uint64_t seed, uint64_t variant)
     : shape_(shape), seed_(seed), variant_(variant), scheduler_(seed), rng_(seed) {}
@@ -68,6 +48,8 @@ void CrashRun::AtCrashPoint(const char*) {
 
 void CrashRun::Die() {
   if (died_.exchange(true) || stage_directory_.empty()) return;
+  stage_ = StageCopy();
+  if (end_ != CrashEnd::kProcessDeath) return;
   if (const Status s = stage_.Take(stage_directory_); !s.ok()) stage_failure_ = s;
 }
 
@@ -80,26 +62,62 @@ void CrashRun::Begin() {
     if (mkdtemp(name.data()) == nullptr) return Fail("no directory for stages: " + name);
     stage_directory_ = name;
   }
-  auto zones = std::make_shared<MemZones>("crash", GeometryOf(shape_));
+  zones_ = std::make_shared<MemZones>("crash", GeometryOf(shape_));
   device_ =
-      std::make_shared<FaultDevice>(std::make_unique<MemDevice>(zones), rng_.Next() ^ variant_, shape_.volatile_cache);
+      std::make_shared<FaultDevice>(std::make_unique<MemDevice>(zones_), rng_.Next() ^ variant_, shape_.volatile_cache);
   device_->SetOnPowerOff([this] { Die(); });
   const Status formatted = MetadataLog::Format(device_.get(), FormatOptions{Uuid{1, 2, 3}, "crash", 1});
   if (!formatted.ok()) return Fail("mkfs: " + formatted.ToString());
   if (!Mount()) return;
+  MakeSmallFiles();
   CompareMount();
+}
+
+// So many that a checkpoint takes more than a zone.
+void CrashRun::MakeSmallFiles() {
+  for (uint32_t i = 0; i < shape_.small_files && violation_.empty(); ++i) {
+    const std::string path = "/OPTIONS-" + std::to_string(++made_);
+    Result<OpenedWriter> made = volume_->files().Create(path, FileKind::kSmall);
+    if (!Ok(made.status(), "create")) return;
+    std::string bytes(4096, '\0');
+    for (char& c : bytes) c = static_cast<char>(rng_.Next());
+    const uint64_t file = made->handle.file()->id.value();
+    model_.Create(path, file);
+    model_.Append(file, bytes);
+    if (!Ok(made->writer->Append(bytes), "append") || !Ok(made->writer->Sync(), "sync")) return;
+    model_.Synced(file);
+  }
 }
 
 void CrashRun::Fail(const std::string& what) {
   if (!violation_.empty()) return;
-  violation_ = what + "\n" + Describe() + "\ncalls since the mount:" + calls_ + "\nlog:\n" + log_.Take();
+  violation_ =
+      what + "\n" + Describe() + "\n" + DescribeZones() + "calls since the mount:" + calls_ + "\nlog:\n" + log_.Take();
 }
 
 std::string CrashRun::Describe() const {
   return "seed " + std::to_string(seed_) + ", " + std::to_string(shape_.zones) + " zones of " +
          std::to_string(shape_.zone_bytes) + " bytes, " + std::to_string(shape_.slots) + " slots, " +
-         (shape_.volatile_cache ? "power loss" : "process death") + ", crash " + std::to_string(states_) + ", " +
-         std::to_string(no_space_) + " times no space, " + std::to_string(errors_) + " errors";
+         (shape_.volatile_cache ? "volatile cache, " : "") + (shape_.stage ? "stage, " : "") + CrashEndName(end_) +
+         ", crash " + std::to_string(states_) + ", " + std::to_string(no_space_) + " times no space, " +
+         std::to_string(errors_) + " errors";
+}
+
+// The zones that the device says are active.
+std::string CrashRun::DescribeZones() const {
+  std::vector<ZoneReport> reports;
+  if (!device_ || !device_->inner()->Report(ZoneId(0), shape_.zones, &reports).ok()) return "";
+  std::string text;
+  for (const ZoneReport& report : reports) {
+    if (!IsActive(report.condition)) continue;
+    std::string block(4096, '\0');
+    device_->inner()->Read(report.zone, ZoneOffset(0), block.size(), block.data()).IgnoreError();
+    const Result<ZoneHeader> header = DecodeZoneHeader(block);
+    text += "zone " + std::to_string(report.zone.value()) + " is active, written up to " +
+            std::to_string(report.write_pointer.value()) + ", " +
+            (header.ok() ? ZoneRoleName(header->role) : "without a header") + "\n";
+  }
+  return text;
 }
 
 // The power goes at one of the next calls, and in a few runs one of them fails before.
@@ -115,7 +133,7 @@ void CrashRun::ArmCrash(uint64_t most_calls) {
   rule.tear_unit = rng_.OneIn(2) ? 512 : 4096;
   device_->AddRule(rule);
   // What a failed flush costs is what was staged, too; the calls that met it have said so. And one fault is enough.
-  if (shape_.stage || met_fault_ || !rng_.OneIn(6)) return;
+  if (end_ == CrashEnd::kProcessDeath || met_fault_ || !rng_.OneIn(6)) return;
   static constexpr FaultAction kActions[] = {FaultAction::kFail, FaultAction::kFailAfter, FaultAction::kShortWrite,
                                              FaultAction::kTornWrite};
   FaultRule fault;
@@ -125,10 +143,12 @@ void CrashRun::ArmCrash(uint64_t most_calls) {
   device_->AddRule(fault);
 }
 
-bool CrashRun::Mount() {
+// `may_fail`: a fault of the device is an excuse, even when it goes on.
+bool CrashRun::Mount(bool may_fail) {
   MountOptions options;
   options.buffer_bytes = rng_.OneIn(2) ? 256 << 10 : 4 << 20;
   options.checkpoint_bytes = rng_.OneIn(2) ? 64 << 10 : 0;
+  if (shape_.checkpoint_bytes != 0) options.checkpoint_bytes = shape_.checkpoint_bytes;
   options.stage_directory = stage_directory_;
   faults_before_ = device_->faults();
   no_space_before_ = no_space_;
@@ -138,7 +158,7 @@ bool CrashRun::Mount() {
     volume_ = *volume;
     return true;
   }
-  if (!Faulted() || device_->powered()) Fail("mount: " + volume.status().ToString());
+  if (!Faulted() || (device_->powered() && !may_fail)) Fail("mount: " + volume.status().ToString());
   return false;
 }
 
@@ -151,6 +171,7 @@ void CrashRun::DropMount(bool clean) {
   }
   readers_.clear();
   open_.clear();
+  updates_.clear();
   if (clean && volume_) {
     if (Ok(volume_->Unmount(), "unmount")) {
       EverythingDurable();
@@ -169,23 +190,26 @@ void CrashRun::EverythingDurable() {
   }
 }
 
+// The device and the stage as the next process finds them.
+Status CrashRun::Restart() {
+  FURROW_RETURN_IF_ERROR(stage_failure_);
+  if (!stage_directory_.empty()) FURROW_RETURN_IF_ERROR(stage_.Restore(stage_directory_));
+  return end_ == CrashEnd::kProcessDeath ? device_->ProcessDeath() : device_->PowerLoss();
+}
+
 // A mount whose first calls may fail, with the power or without.
 void CrashRun::MountOrCutAgain() {
   for (int tries = 0; violation_.empty(); ++tries) {
     Die();
     device_->PowerOff();
     volume_.reset();
-    if (!stage_failure_.ok()) return Fail("the copy of the stage: " + stage_failure_.ToString());
-    if (const Status s = stage_directory_.empty() ? Status::Ok() : stage_.Restore(stage_directory_); !s.ok()) {
-      return Fail(s.ToString());
-    }
-    const Status cut = device_->PowerLoss();
+    const Status cut = Restart();
     died_ = false;
     // What a full zone has lost made it active again, one too many for the device: this cannot happen, so go no
     // further.
     if (cut.code() == StatusCode::kBusy) void_ = true;
     if (void_) return;
-    if (!cut.ok()) return Fail("the simulated power loss: " + cut.ToString());
+    if (!cut.ok()) return Fail("the simulated " + std::string(CrashEndName(end_)) + ": " + cut.ToString());
     if (tries < 3 && rng_.OneIn(4)) {
       FaultRule rule;
       static constexpr DeviceCall kCalls[] = {DeviceCall::kWriteDurable, DeviceCall::kWriteDurable, DeviceCall::kFlush,
@@ -205,6 +229,7 @@ void CrashRun::MountOrCutAgain() {
 
 bool CrashRun::Crash() {
   if (!violation_.empty()) return false;
+  end_ = shape_.stage && rng_.OneIn(2) ? CrashEnd::kProcessDeath : CrashEnd::kPowerLoss;
   ArmCrash(rng_.OneIn(3) ? 8 : 80);
   Work();
   const bool clean = violation_.empty() && !stopped_ && device_->powered() && rng_.OneIn(4);
@@ -230,100 +255,134 @@ bool CrashRun::Remount(int mounts) {
   return violation_.empty();
 }
 
-// The same steps whether an event is to come or not: each lock that is taken counts.
-uint64_t CrashRun::WorkUntil(const CrashEvent& event) {
-  FaultRule rule;
-  rule.call = DeviceCall::kChange;
-  rule.action = event.action;
-  rule.skip = event.at == 0 ? UINT64_MAX : event.at - 1;
-  rule.tear_unit = event.tear_unit;
-  if (event.at_crash_point) {
-    die_at_point_ = event.at;
-    rule.skip = UINT64_MAX;
+uint64_t CrashRun::Met(CrashEvent::When when) const {
+  switch (when) {
+    case CrashEvent::When::kRead: return device_->calls(DeviceCall::kRead);
+    case CrashEvent::When::kCrashPoint: return crash_points_;
+    case CrashEvent::When::kMount: return device_->calls(DeviceCall::kAny);
+    default: return device_->calls(DeviceCall::kChange);
   }
-  const uint64_t before = device_->changes();
+}
+
+// The same steps whether an event is to come or not: each lock that is taken counts.
+void CrashRun::WorkUntil(const CrashEvent& event) {
+  const uint64_t changes = device_->calls(DeviceCall::kChange);
+  FaultRule rule;
+  rule.call = event.when == CrashEvent::When::kRead ? DeviceCall::kRead : DeviceCall::kChange;
+  rule.action = event.action;
+  rule.skip = UINT64_MAX;
+  rule.tear_unit = event.tear_unit;
+  switch (event.when) {
+    case CrashEvent::When::kChange:
+    case CrashEvent::When::kRead:
+      if (event.at != 0) rule.skip = event.at - 1;
+      break;
+    case CrashEvent::When::kCrashPoint: die_at_point_ = event.at; break;
+    case CrashEvent::When::kMount: break;
+    case CrashEvent::When::kStop: stop_at_ = event.at == 0 ? UINT64_MAX : changes + event.at; break;
+  }
   device_->AddRule(rule);
   crash_points_ = 0;
   run_at_crash_points = this;
   crash_point_handler.store(&AtCrashPoint);
   Work();
   crash_point_handler.store(nullptr);
-  return event.at_crash_point ? crash_points_.load() : device_->changes() - before;
+  stop_at_ = UINT64_MAX;
 }
 
-uint64_t CrashRun::Count(bool crash_points) {
+// Returns the calls of the mount, which are counted in the same way whether one fails or not.
+uint64_t CrashRun::MountInto(const CrashEvent& event) {
+  rng_ = Rng(seed_ * 1000003);
+  Die();
+  const Status cut = Restart();
+  died_ = false;
+  if (cut.code() == StatusCode::kBusy) void_ = true;
+  if (!cut.ok()) return 0;
+  FaultRule rule;
+  rule.call = DeviceCall::kAny;
+  rule.action = event.action;
+  rule.skip = event.at == 0 ? UINT64_MAX : event.at - 1;
+  const uint64_t before = device_->calls(DeviceCall::kAny);
+  device_->AddRule(rule);
+  calls_ += " | mount with a fault";
+  const bool mounted = Mount(/*may_fail=*/true);
+  const uint64_t calls = device_->calls(DeviceCall::kAny) - before;
+  // It must neither hang nor make up anything; what it has written is seen by the mount that follows.
+  if (mounted && violation_.empty() && rng_.OneIn(2)) volume_->Unmount().IgnoreError();  // its end is not looked at
+  Die();
+  device_->PowerOff();
+  DropMount(false);
+  return calls;
+}
+
+uint64_t CrashRun::Count(const CrashEvent& event) {
+  end_ = event.end;
   Begin();
-  CrashEvent event;
-  event.at_crash_point = crash_points;
-  return violation_.empty() ? WorkUntil(event) : 0;
+  if (!violation_.empty()) return 0;
+  CrashEvent nothing = event;
+  nothing.at = 0;
+  uint64_t before = Met(event.when);
+  if (event.when == CrashEvent::When::kCrashPoint) before = 0;
+  WorkUntil(nothing);
+  if (event.when != CrashEvent::When::kMount) return Met(event.when) - before;
+  Die();
+  device_->PowerOff();
+  DropMount(false);
+  return MountInto(nothing);
+}
+
+// As a database does, or a process that exits, or one that unmounts.
+void CrashRun::ExitInOrder(uint64_t variant) {
+  if (!violation_.empty()) return;
+  if (variant % 3 != 1) {
+    // Others may have been dropped without a word, as this one is not.
+    Result<OpenedWriter> last = volume_->files().Create("/last", FileKind::kBulk);
+    if (Ok(last.status(), "create /last")) {
+      const uint64_t file = last->handle.file()->id.value();
+      model_.Create("/last", file);
+      open_.push_back({std::move(last).value(), file});
+    }
+    for (Open& o : open_) Ok(volume_->files().CloseWriter(&o.opened), "closewriter");
+    for (Update& u : updates_) Ok(volume_->files().CloseUpdate(&u.opened), "closeupdate");
+    open_.clear();
+    updates_.clear();
+  }
+  if (variant % 3 == 0) {
+    EverythingDurable();  // it was when the last file was closed
+    return;
+  }
+  DropMount(true);
 }
 
 bool CrashRun::Live(const CrashEvent& event) {
+  end_ = event.end;
   Begin();
   if (!violation_.empty()) return false;
-  const bool met = WorkUntil(event) >= event.at;
-  met_fault_ = event.action != FaultAction::kPowerOff;
+  uint64_t before = event.when == CrashEvent::When::kCrashPoint ? 0 : Met(event.when);
+  WorkUntil(event);
+  bool met = event.when == CrashEvent::When::kMount || Met(event.when) - before >= event.at;
+  met_fault_ = !event.cuts() && event.when != CrashEvent::When::kStop;
+  rng_ = Rng(seed_ * 1000003 + event.at * 1009 + event.variant);
+  if (met_fault_ && event.when != CrashEvent::When::kMount) Probe();
+  // Asked only then: each lock that is taken counts.
+  const Damage offline = event.action == FaultAction::kZoneOffline ? OfflineZone() : Damage();
+  if (event.end == CrashEnd::kCleanExit) ExitInOrder(event.variant);
   Die();
   device_->PowerOff();
-  rng_ = Rng(seed_ * 1000003 + event.at * 1009 + event.variant);
   DropMount(false);
-  if (Remount(2)) Crash();
+  if (!violation_.empty()) return met;
+  if (event.when == CrashEvent::When::kMount) {
+    met = MountInto(event) >= event.at;
+    rng_ = Rng(seed_ * 1000003 + event.at * 1009);
+  }
+  if (offline.zone != kNoZone) {
+    CompareDamaged(offline);
+  } else if (event.flip) {
+    CompareDamaged(FlipBit(event.end == CrashEnd::kCleanExit));
+  } else if (Remount(2)) {
+    Crash();
+  }
   return met;
-}
-
-void CrashRun::CompareMount() {
-  device_->ClearRules();
-  CrashModel::Names found;
-  CrashModel::Contents contents;
-  std::vector<FileRef> files;
-  names().ForEach([&](const std::string& path, const NameEntry& entry) {
-    found[path] = entry.file ? entry.file->id.value() : CrashModel::kDirectory;
-    if (entry.file && contents.emplace(entry.file->id.value(), "").second) files.push_back(entry.file);
-  });
-  for (const FileRef& file : files) {
-    std::string& content = contents[file->id.value()];
-    content.assign(file->size + 10, '?');
-    const Result<size_t> got = ReadFile(volume_->engine(), file, FileOffset(0), content.size(), content.data());
-    if (!got.ok()) return Fail("file " + std::to_string(file->id.value()) + ": " + got.status().ToString());
-    content.resize(*got);
-    if (*got != file->size) return Fail("file " + std::to_string(file->id.value()) + " is shorter than it says");
-    if (!rng_.OneIn(4)) continue;
-    if (const Status s = VerifyFile(volume_->engine(), file); !s.ok()) return Fail("checksums: " + s.ToString());
-  }
-  if (std::string wrong = model_.Judge(found, contents); !wrong.empty()) return Fail(wrong);
-  CompareSpace();
-}
-
-// Every live byte of a zone belongs to a file, or to the journal. Nothing may be going on.
-void CrashRun::CompareSpace() {
-  const FileEngine& engine = volume_->engine();
-  std::map<uint32_t, uint64_t> expected;
-  for (const FileRef& file : volume_->files().table().All()) {
-    ReaderLock lock(file->mu);
-    std::vector<FreedBytes> held;
-    file->extents.Footprint(&held);
-    if (file->open) {
-      ExtentMap unrecorded(engine.block_size());
-      for (const Extent& e : file->open->unrecorded) unrecorded.Put(e, &held);
-      held.clear();
-      file->extents.Footprint(&held);
-      unrecorded.Footprint(&held);
-    }
-    for (const FreedBytes& h : held) expected[h.zone.value()] += h.bytes;
-  }
-  for (const ZoneSnapshot& zone : engine.zones->Zones()) {
-    if (zone.role == ZoneRole::kJournal || zone.role == ZoneRole::kSuperblock) continue;
-    if (zone.live_bytes == expected[zone.zone.value()]) continue;
-    return Fail("zone " + std::to_string(zone.zone.value()) + " (" + ZoneRoleName(zone.role) + ") counts " +
-                std::to_string(zone.live_bytes) + " live bytes, its files have " +
-                std::to_string(expected[zone.zone.value()]));
-  }
-  const UsageSnapshot u = volume_->Usage();
-  if (u.capacity_bytes != u.live_bytes + u.stale_bytes + u.unusable_bytes + u.free_bytes) {
-    Fail("capacity " + std::to_string(u.capacity_bytes) + " is not live " + std::to_string(u.live_bytes) + " + stale " +
-         std::to_string(u.stale_bytes) + " + unusable " + std::to_string(u.unusable_bytes) + " + free " +
-         std::to_string(u.free_bytes));
-  }
 }
 
 }  // namespace furrow

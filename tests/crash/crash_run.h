@@ -12,52 +12,20 @@
 #include <utility>
 #include <vector>
 
-#include "plugin/device/fault_device.h"
 #include "plugin/device/mem_device.h"
 #include "plugin/fs/volume.h"
+#include "tests/crash/crash_event.h"
+#include "tests/crash/crash_log.h"
 #include "tests/crash/crash_model.h"
 #include "tests/crash/stage_copy.h"
 #include "tests/testing/seeded_scheduler.h"
-#include "util/logger.h"
 #include "util/rng.h"
 
 namespace furrow {
 
-struct CrashShape {
-  uint32_t zones = 64;
-  uint64_t zone_bytes = 256 << 10;
-  uint32_t slots = 14;         // open and active zones
-  bool volatile_cache = true;  // the power goes; else the process dies
-  bool stage = false;          // and what it has staged outlives it
-};
-
-// What the device meets in a run. Calls are those that change something, counted from 1 behind the first mount.
-struct CrashEvent {
-  uint64_t at = 0;  // the call that meets it; 0: none does
-  // `at` counts crash points (util/crash_point.h) instead, at which the process dies.
-  bool at_crash_point = false;
-  FaultAction action = FaultAction::kPowerOff;
-  uint32_t tear_unit = 4096;  // bytes
-  uint64_t variant = 0;       // decides what a power cut spares, and all that comes later
-};
-
-// Keeps the lines, to be shown with a failure. Any thread.
-class CrashLog final : public Logger {
- public:
-  void Log(LogLevel level, const std::string& line) override EXCLUDES(mu_);
-  std::string Take() EXCLUDES(mu_);
-  // The first line that says the engine has found itself wrong.
-  std::string complaint() EXCLUDES(mu_);
-
- private:
-  Mutex mu_;
-  std::vector<std::string> lines_ GUARDED_BY(mu_);
-  std::string complaint_ GUARDED_BY(mu_);
-};
-
 class CrashRun {
  public:
-  // Two runs with the same shape and seed do the same until they meet different events.
+  // Two runs with the same shape, end and seed do the same until they meet different events.
   CrashRun(const CrashShape& shape, uint64_t seed, uint64_t variant = 0);
   ~CrashRun();
 
@@ -65,11 +33,11 @@ class CrashRun {
   void Begin();
   // Works, crashes, mounts and compares. False: the run has ended; see violation().
   bool Crash();
-  // The whole life of a device: work on which the event falls, a power cut at the latest at its end, mount and compare,
-  // the same again, more work, another power cut, compare. True: the event was met.
+  // The whole life of a device: work on which the event falls, its end, mount and compare, the same again, more work,
+  // another end, compare. True: the event was met.
   bool Live(const CrashEvent& event);
-  // Calls that change something (or crash points) in the work of Live, if nothing happens.
-  uint64_t Count(bool crash_points);
+  // How often an event like this one can be met in the work of Live: the highest `at`.
+  uint64_t Count(const CrashEvent& event);
   // "" while all is well.
   const std::string& violation() const { return violation_; }
   uint64_t states() const { return states_; }
@@ -83,35 +51,69 @@ class CrashRun {
     uint64_t file = 0;
     bool unknown = false;  // what it holds, after a failed call
   };
+  struct Update {
+    OpenedUpdate opened;
+    uint64_t file = 0;
+  };
+  // What a device has come to that has lost bytes for good.
+  struct Damage {
+    ZoneId zone = kNoZone;
+    ZoneRole role = ZoneRole::kNone;
+    bool flip = false;   // else the zone is offline
+    bool clean = false;  // the file system was unmounted before
+    std::string where;   // for messages
+  };
 
   // --- the device and the mount
   void ArmCrash(uint64_t most_calls);
-  bool Mount();
+  bool Mount(bool may_fail = false);
   void MountOrCutAgain();
+  Status Restart();
   void DropMount(bool clean);
   void EverythingDurable();
-  void CompareMount();
-  void CompareSpace();
   // The device has met a fault since the mount began.
   bool Faulted() const { return device_->faults() != faults_before_; }
   void Fail(const std::string& what);
+  std::string DescribeZones() const;
 
-  // The process dies here and now: the stage stays as it is, and the device answers nobody any more.
+  // The process ends here and now: the stage stays as it is, if it stays.
   void Die();
   static void AtCrashPoint(const char* name);
   // Mounts and compares, `mounts` times.
   bool Remount(int mounts);
+  void MakeSmallFiles();
+  // Closes everything, or ends the process in order.
+  void ExitInOrder(uint64_t variant);
+  // The same kind of event is counted before it is met.
+  uint64_t Met(CrashEvent::When when) const;
+  void WorkUntil(const CrashEvent& event);
+  // A mount that meets the event.
+  uint64_t MountInto(const CrashEvent& event);
+  // --- comparing
+  void CompareMount();
+  void CompareSpace();
+  // One fault must not keep others from writing.
+  void Probe();
+  void ProbeFile(const std::string& path);
+  // Of a zone of each role in turn. `clean`: the file system was unmounted.
+  Damage FlipBit(bool clean);
+  // zone == kNoZone: all zones live.
+  Damage OfflineZone() const;
+  void CompareDamaged(const Damage& damage);
+  bool MayBeLost(const FileRef& file, const Damage& damage) const;
 
   // --- calls
-  // Returns the number of changing device calls.
-  uint64_t WorkUntil(const CrashEvent& event);
   void Work();
   void OneCall();
+  void Make(CrashCall call);
   void CreateFile();
   void ReuseLog();
   void OpenAgain();
   void Append();
   void Rewrite();
+  void RandomWrite();
+  Update* SomeUpdate();
+  void SyncUpdate(Update* u);
   void Sync();
   void SyncOpen(Open* o);
   void Close();
@@ -145,6 +147,7 @@ class CrashRun {
   testing::SeededScheduler scheduler_;  // outlives the mount and its threads
   Rng rng_;
   CrashLog log_;
+  std::shared_ptr<MemZones> zones_;
   std::shared_ptr<FaultDevice> device_;
   std::string stage_directory_;  // "": no stage
   StageCopy stage_;              // as the process left it
@@ -152,9 +155,12 @@ class CrashRun {
   std::atomic<bool> died_{false};
   std::atomic<uint64_t> crash_points_{0};
   uint64_t die_at_point_ = 0;  // 0: at none
+  CrashEnd end_ = CrashEnd::kPowerLoss;
+  uint64_t stop_at_ = UINT64_MAX;  // changes of the device
   std::shared_ptr<Volume> volume_;
   CrashModel model_;
   std::vector<Open> open_;
+  std::vector<Update> updates_;
   std::vector<FileHandle> readers_;
   bool met_fault_ = false;  // Live's event was one
   bool void_ = false;       // nothing more can be learned from this device

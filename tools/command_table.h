@@ -19,6 +19,7 @@ Command StatCommand();
 Command CatCommand();
 Command ZonesCommand();
 Command MapCommand();
+Command LogCommand();
 Command SettleCommand();
 Command RunCommand();
 Command HelpCommand();

@@ -5,6 +5,7 @@
 Whatever only looks, or refuses, must leave its target identical to the byte.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -450,6 +451,125 @@ class StrangerTest(CommandTest):
         # Nor can it keep the device from being mounted.
         done = subprocess.run([PUT_FILES, self.uri], check=True, capture_output=True)
         self.assertIn(b"without a control socket", done.stderr)
+
+
+class LogTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.mkfs("--label=two words")
+        self.put_files()
+
+    def log(self, code, *words, message=""):
+        """The lines of `furrow log`, which obey their schema and leave the device as it is."""
+        before = fingerprint(self.root)
+        done = self.run_furrow("log", self.uri, *words)
+        self.assertEqual(code, done.returncode, done.stderr)
+        self.assertEqual(before, fingerprint(self.root))
+        self.assertIn(message, done.stderr.decode())
+        lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
+        for line in lines:
+            report_schemas.check(line, "log", SCHEMAS)
+        return lines
+
+    def change(self, zone, at, content):
+        with open(self.device / "zones" / f"{zone:06}", "r+b") as file:
+            file.seek(at)
+            file.write(content)
+
+    @staticmethod
+    def only(lines, kind):
+        return [line for line in lines if line["type"] == kind]
+
+    def test_shows_all_of_it(self):
+        lines = self.log(0)
+        self.assertEqual("superblock", lines[0]["type"])
+        info = self.json_of("info", self.uri)
+        for key in ("label", "uuid", "mount_epoch", "format_version", "created_seconds", "clean", "zone_count"):
+            self.assertEqual(info[key], lines[0][key])
+        end = lines[-1]
+        self.assertEqual(("end", "clean", 0), (end["type"], end["end"], end["problems"]))
+        records = self.only(lines, "record")
+        self.assertEqual(list(range(1, len(records) + 1)), [r["sequence"] for r in records])
+        self.assertEqual(len(records), sum(g["records"] for g in self.only(lines, "group")))
+        self.assertEqual(len(records), end["records"])
+        names = {r["name"]: r["file"] for r in records if r["record"] == "create_file"}
+        self.assertLessEqual({"000001.sst", "000002.log", "CURRENT"}, set(names))
+        stat = self.json_of("stat", self.uri, "/db/000001.sst")
+        placed = [r["extents"] for r in records if r["record"] == "extents" and r["file"] == names["000001.sst"]]
+        want = [(e["file_offset_bytes"], e["length_bytes"], e["zone"], e["zone_offset_bytes"]) for e in stat["extents"]]
+        have = [(e["file_offset_bytes"], e["length_bytes"], e["zone"], e["zone_offset_bytes"]) for x in placed for e in x]
+        self.assertEqual(want, have)
+        content = [r for r in records if r["record"] == "content" and r["file"] == names["CURRENT"]][-1]
+        self.assertEqual(b"MANIFEST-000001\n", base64.b64decode(content["content_base64"]))
+        checkpoint = self.only(lines, "checkpoint_end")[0]
+        self.assertEqual(checkpoint["objects"], len(self.only(lines, "object")))
+
+    def test_text_says_the_same(self):
+        text = self.expect_untouched(0, "log", self.uri, "--format=text").stdout.decode().splitlines()
+        lines = self.log(0)
+        self.assertEqual([line["type"] for line in lines], [line.split()[0] for line in text])
+        self.assertIn('label="two words"', text[0])
+        self.assertIn('name="a\\n\\"b\\" \u00fc\\xff"', "\n".join(text))
+
+    def test_selections(self):
+        for flag, kinds in (("--groups", {"group"}), ("--records", {"record"}),
+                            ("--checkpoint", {"chunk", "object", "checkpoint_end"})):
+            with self.subTest(flag=flag):
+                self.assertEqual(kinds | {"superblock", "end"}, {line["type"] for line in self.log(0, flag)})
+        lines = self.log(0, "--records", "--from-sequence=5", "--limit=3")
+        self.assertEqual([5, 6, 7], [r["sequence"] for r in self.only(lines, "record")])
+        self.assertEqual("stopped", lines[-1]["end"])
+        lines = self.log(0, "--from-sequence=5")
+        self.assertEqual([], self.only(lines, "object"))
+        self.assertEqual(5, self.only(lines, "record")[0]["sequence"])
+        self.assertEqual("clean", lines[-1]["end"])
+
+    def test_a_torn_tail(self):
+        end = self.log(0)[-1]
+        self.change(end["zone"], end["zone_offset_bytes"], b"half a group")
+        torn = self.log(0)[-1]
+        self.assertEqual("torn", torn["end"])
+        self.assertIn(str(end["zone_offset_bytes"]), torn["detail"])
+        self.assertEqual(end["records"], torn["records"])
+
+    def test_damage_is_passed(self):
+        whole = self.log(0)
+        group = [g for g in self.only(whole, "group") if g["kind"] == "records"][1]
+        self.change(group["zone"], group["zone_offset_bytes"] + 80, b"\xff\xff")
+        lines = self.log(5, message="furrow check")
+        problem = self.only(lines, "problem")[0]
+        self.assertEqual(("missing_group", group["group"]), (problem["problem"], problem["group"]))
+        self.assertEqual(group["zone_offset_bytes"], problem["zone_offset_bytes"])
+        self.assertEqual(group["group"] + 1, problem["next_group"])
+        self.assertEqual("damaged", lines[-1]["end"])
+        lost = range(group["first_sequence"], group["first_sequence"] + group["records"])
+        kept = [r for r in self.only(whole, "record") if r["sequence"] not in lost]
+        self.assertEqual([r["sequence"] for r in kept], [r["sequence"] for r in self.only(lines, "record")])
+        for r in self.only(lines, "record"):
+            self.assertEqual(r["sequence"] > lost[-1], r.get("behind_damage", False))
+        self.assertIn("BEHIND_DAMAGE", self.run_furrow("log", self.uri, "--format=text").stdout.decode())
+
+    def test_beside_a_writer(self):
+        with subprocess.Popen([PUT_FILES, "--hold", self.uri], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            self.assertEqual(b"mounted\n", holder.stdout.readline())
+            lines = self.log(0)
+            self.assertFalse(lines[0]["clean"])
+            self.assertEqual("end", lines[-1]["type"])
+            holder.communicate(timeout=60)
+
+    def test_targets_that_are_none(self):
+        self.expect(3, "log", f"furrow://dir:{self.root}/nothing", message="mkfs")
+        (self.root / "plain").mkdir()
+        (self.root / "plain" / "file").write_text("mine")
+        self.expect_untouched(3, "log", f"furrow://dir:{self.root}/plain", message="mkfs")
+        self.expect_untouched(2, "log", self.uri + "?colour=red", message="colour")
+        self.expect_untouched(2, "log", self.uri, "--format=json", message="jsonl")
+        for zone in (0, 1):
+            self.change(zone, 4096, bytes(100))
+            self.change(zone, 8192, bytes(100))
+            self.change(zone, 12288, bytes(100))
+            self.change(zone, 16384, bytes(100))
+        self.expect_untouched(5, "log", self.uri, message="superblock")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// made_up_reports NAME: writes the JSON report of that name, of made-up snapshots, for schema_test.py.
+// made_up_reports NAME: writes the JSON report of that name (log: the lines), of made-up snapshots, for schema_test.py.
 #include <iostream>
 #include <map>
 
 #include "tests/tools/made_up.h"
+#include "tests/tools/made_up_log.h"
 #include "tests/tools/made_up_settled.h"
 #include "tools/report_files.h"
 #include "tools/report_map.h"
@@ -32,10 +33,14 @@ std::map<std::string, Json> AllReports() {
 }  // namespace furrow::tools
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "log") {
+    for (const furrow::tools::Json& line : furrow::tools::MadeUpLog()) std::cout << furrow::tools::LogJsonLine(line);
+    return 0;
+  }
   const auto reports = furrow::tools::AllReports();
   const auto report = reports.find(argc == 2 ? argv[1] : "");
   if (report == reports.end()) {
-    std::cerr << "usage: made_up_reports df|info|ls|map|settle|stat|zones\n";
+    std::cerr << "usage: made_up_reports df|info|log|ls|map|settle|stat|zones\n";
     return 2;
   }
   std::cout << furrow::tools::JsonText(report->second);

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/tools/made_up.h"
+#include "tests/tools/made_up_log.h"
 #include "tools/draw.h"
 #include "tools/format.h"
 #include "tools/report_files.h"
@@ -92,6 +93,16 @@ INSTANTIATE_TEST_SUITE_P(Looks, ReportTest,
                          });
 
 TEST(ReportGoldenTest, Info) { ExpectGolden("info", InfoText(MadeUpUsage(), TextStyle())); }
+TEST(ReportGoldenTest, Log) {
+  std::string text, ascii;
+  for (const Json& line : MadeUpLog()) {
+    text += LogTextLine(line, TextStyle());
+    ascii += LogTextLine(line, {80, false, false});
+  }
+  ExpectGolden("log", text);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), static_cast<ptrdiff_t>(MadeUpLog().size()));
+  for (const char c : ascii) EXPECT_TRUE(c == '\n' || (c >= ' ' && c <= '~'));
+}
 TEST(ReportGoldenTest, Stat) { ExpectGolden("stat", StatText(MadeUpFile(), TextStyle())); }
 TEST(ReportGoldenTest, List) { ExpectGolden("ls", ListText(MadeUpFiles(), {}, TextStyle())); }
 TEST(ReportGoldenTest, LongList) {

@@ -20,11 +20,36 @@ class SchemaTest(unittest.TestCase):
 
     def test_each_report_obeys_its_schema(self):
         paths = sorted(SCHEMAS.glob("*.schema.json"))
-        self.assertEqual(7, len(paths))
+        self.assertEqual(8, len(paths))
         for path in paths:
             name = path.name.split(".")[0]
+            if name == "log":
+                continue
             with self.subTest(report=name):
                 report_schemas.check(self.report(name), name, SCHEMAS)
+
+    def log_lines(self):
+        text = subprocess.run([PROGRAM, "log"], check=True, capture_output=True).stdout.decode()
+        return [json.loads(line) for line in text.splitlines()]
+
+    def test_each_line_of_a_log_obeys_its_schema(self):
+        lines = self.log_lines()
+        self.assertEqual(8, len({line["type"] for line in lines}))
+        self.assertEqual(14, len({line["record"] for line in lines if line["type"] == "record"}))
+        self.assertEqual(5, len({line["object"] for line in lines if line["type"] == "object"}))
+        for line in lines:
+            with self.subTest(line=line):
+                report_schemas.check(line, "log", SCHEMAS)
+
+    def test_each_missing_key_of_a_log_is_found(self):
+        for line in self.log_lines():
+            for key in line:
+                if key in ("detail", "next_group", "next_zone", "next_zone_offset_bytes", "behind_damage"):
+                    continue
+                if line["type"] == "end" and key in ("zone", "zone_offset_bytes"):
+                    continue
+                with self.subTest(type=line["type"], key=key), self.assertRaises(report_schemas.SchemaError):
+                    report_schemas.check({k: v for k, v in line.items() if k != key}, "log", SCHEMAS)
 
     def test_a_wrong_report_is_found(self):
         report = self.report("df")

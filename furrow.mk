@@ -31,6 +31,7 @@ furrow_SOURCES := \
   plugin/file/bulk_piece.cc \
   plugin/file/bulk_stage.cc \
   plugin/file/bulk_writer.cc \
+  plugin/file/checked_read.cc \
   plugin/file/drainer.cc \
   plugin/file/extent_check.cc \
   plugin/file/extent_map.cc \
@@ -63,6 +64,7 @@ furrow_SOURCES := \
   plugin/file/stream_state.cc \
   plugin/file/stream_writer.cc \
   plugin/file/summary.cc \
+  plugin/file/summary_cache.cc \
   plugin/file/zone_bytes.cc \
   plugin/file/zone_check.cc \
   plugin/file/zone_scan.cc \

@@ -29,6 +29,9 @@ struct MountOptions {
   bool stage = true;
   // Where; a memory file system. "" = /dev/shm (?stage_dir=/run/mydb).
   std::string stage_directory{};
+  // Every read is verified against its checksum before bytes are handed out (?verify_reads=0|1). What is read is then
+  // 64 KiB at least. Off: verified are bytes that are written again (random writes, partial blocks).
+  bool verify_reads = false;
   // Replays what is whole of the damaged stage of the last mount and forgets the rest, instead of refusing to mount.
   bool drop_damaged_stage = false;
 };

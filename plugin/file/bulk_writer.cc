@@ -146,7 +146,8 @@ Status BulkWriter::LoadTail() {
   const uint64_t begin = RoundDown(end, block_);
   if (begin == end || !held_.empty()) return Status::Ok();
   std::string tail(end - begin, '\0');
-  FURROW_ASSIGN_OR_RETURN(const size_t got, ReadFile(*engine_, file_, FileOffset(begin), tail.size(), tail.data()));
+  FURROW_ASSIGN_OR_RETURN(const size_t got,
+                          ReadFile(*engine_, file_, FileOffset(begin), tail.size(), tail.data(), VerifyRead::kAlways));
   if (got != tail.size()) return Status::IoError(FileName() + ": its last block cannot be read back");
   Hold(tail, /*on_device=*/true);
   return Status::Ok();

@@ -21,6 +21,7 @@ namespace furrow {
 class ChunkPool;
 class Drainer;
 class StageView;
+class SummaryCache;
 
 // D = (W - A - U) + P + M + G + F + S holds exactly when nothing is in flight (design, promise 5).
 struct FileCounters {
@@ -44,7 +45,11 @@ struct FileEngine {
   FileCounters* counters = nullptr;
   ChunkPool* pool = nullptr;
   Drainer* drainer = nullptr;
+  SummaryCache* summaries = nullptr;  // null: each verified read of bulk data reads the summary
   Uuid fs_uuid{};
+  // Every read of the device is verified against its checksum (verify_reads=1). Bytes that are about to be written
+  // again are verified in any case.
+  bool verify_reads = false;
   // A read-only mount: another process may reset zones at any time, so each read is checked once it is done.
   bool check_zones = false;
   // Read-only mounts: what the writer tells, for as long as it lives. Null: no stage of its was found.

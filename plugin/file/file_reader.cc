@@ -47,8 +47,9 @@ Result<size_t> Clip(const FileNode& file, FileOffset offset, size_t n) REQUIRES_
 
 }  // namespace
 
-Result<size_t> ReadFile(const FileEngine& engine, const FileRef& file, FileOffset offset, size_t n, char* destination) {
-  ReadPlan plan(&engine);
+Result<size_t> ReadFile(const FileEngine& engine, const FileRef& file, FileOffset offset, size_t n, char* destination,
+                        VerifyRead verify) {
+  ReadPlan plan(&engine, engine.verify_reads || verify == VerifyRead::kAlways);
   size_t got = 0;
   {
     ReaderLock lock(file->mu);
@@ -61,7 +62,7 @@ Result<size_t> ReadFile(const FileEngine& engine, const FileRef& file, FileOffse
 }
 
 void ReadMany(const FileEngine& engine, const FileRef& file, std::span<FileRead> reads) {
-  ReadPlan plan(&engine);
+  ReadPlan plan(&engine, engine.verify_reads);
   std::vector<size_t> ends(reads.size());  // the planned reads of request i end here
   {
     ReaderLock lock(file->mu);

@@ -139,10 +139,11 @@ Result<RandomWriter::Blocks> RandomWriter::Merge(FileOffset at, Bytes data) cons
   const uint64_t edge = std::min(block_, blocks.bytes.size());
   std::memset(bytes, 0, edge);  // a gap behind the end is not read
   std::memset(bytes + blocks.bytes.size() - edge, 0, edge);
-  if (head > 0) FURROW_RETURN_IF_ERROR(ReadFile(*engine_, file_, blocks.begin, head, bytes).status());
-  if (tail > 0) {
-    FURROW_RETURN_IF_ERROR(ReadFile(*engine_, file_, FileOffset(end), tail, bytes + head + data.size()).status());
-  }
+  const auto read = [this](FileOffset from, uint64_t n, char* to) {
+    return n == 0 ? Status::Ok() : ReadFile(*engine_, file_, from, n, to, VerifyRead::kAlways).status();
+  };
+  FURROW_RETURN_IF_ERROR(read(blocks.begin, head, bytes));
+  FURROW_RETURN_IF_ERROR(read(FileOffset(end), tail, bytes + head + data.size()));
   std::memcpy(bytes + head, data.data(), data.size());
   return blocks;
 }

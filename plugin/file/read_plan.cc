@@ -31,6 +31,15 @@ size_t IndexOf(const std::vector<Extent>& extents, FileOffset at) {
   return static_cast<size_t>(it - extents.begin());
 }
 
+// Is `e` a part of the piece that is being written, and so without a checksum yet?
+bool InOpenPiece(const FileNode& file, const Extent* e) REQUIRES_SHARED(file.mu) {
+  if (!file.open || file.open->in_piece == 0) return false;
+  const std::vector<Extent>& unrecorded = file.open->unrecorded;
+  const size_t first = unrecorded.size() - std::min(file.open->in_piece, unrecorded.size());
+  return std::any_of(unrecorded.begin() + static_cast<ptrdiff_t>(first), unrecorded.end(),
+                     [e](const Extent& open) { return &open == e; });
+}
+
 }  // namespace
 
 void ReadPlan::Add(const FileNode& file, FileOffset from, size_t n, char* destination) {
@@ -56,7 +65,9 @@ void ReadPlan::AddStored(const FileNode& file, FileOffset from, size_t n, char* 
     if (!found.extent) found = FindIn(file.extents.all(), file.extents.Find(at), at, found.end);
     char* const to = destination + (at - from);
     const size_t length = found.end - at;
-    if (found.extent) {
+    if (found.extent && verify_ && !InOpenPiece(file, found.extent)) {
+      AddChecked(file.id, *found.extent, at, length, to);
+    } else if (found.extent) {
       AddRead(found.extent->zone, found.extent->zone_offset + (at - found.extent->file_offset), length, to);
     } else {
       std::memset(to, 0, length);  // a hole
@@ -73,7 +84,17 @@ void ReadPlan::AddRead(ZoneId zone, ZoneOffset offset, size_t n, char* destinati
       return;
     }
   }
-  DeviceRead read{zone, offset, n, destination, Status()};
+  Push(DeviceRead{zone, offset, n, destination, Status()});
+}
+
+void ReadPlan::AddChecked(FileId file, const Extent& e, FileOffset from, size_t n, char* destination) {
+  CheckedRead& checked = checked_.emplace_back(file, e, from, n, destination, count());
+  Push(checked.Read());
+  mergeable_from_ = count();  // nothing joins it
+}
+
+void ReadPlan::Push(DeviceRead read) {
+  const ZoneId zone = read.zone;
   if (overflow_.empty() && inline_count_ < kInline) {
     inline_reads_[inline_count_] = std::move(read);
     inline_pins_[inline_count_++] = ZoneReadPin(engine_->zones, zone);
@@ -104,6 +125,19 @@ void ReadPlan::Execute() {
     engine_->device->ReadBatch(all);
   }
   if (engine_->check_zones) CheckZones();
+  CheckSums();
+}
+
+void ReadPlan::CheckSums() {
+  for (CheckedRead& checked : checked_) {
+    DeviceRead& read = reads()[checked.index()];
+    if (!read.status.ok()) continue;
+    read.status = checked.Finish(*engine_);
+    if (read.status.ok() || !engine_->check_zones) continue;
+    // Its summary was read after the zone was looked at.
+    const Status same = CheckZoneUnchanged(*engine_, read.zone);
+    if (!same.ok()) read.status = same;
+  }
 }
 
 void ReadPlan::CheckZones() {
@@ -120,6 +154,7 @@ void ReadPlan::CheckZones() {
 Status ReadPlan::Outcome(const FileNode& file, size_t begin, size_t end) const {
   for (const DeviceRead& read : reads().subspan(begin, end - begin)) {
     if (read.status.ok()) continue;
+    if (read.status.code() == StatusCode::kCorruption) return read.status;  // says it all
     return read.status.WithContext("file " + std::to_string(file.id.value()) + ": " + std::to_string(read.length) +
                                    " bytes in zone " + std::to_string(read.zone.value()) + " at " +
                                    std::to_string(read.offset.value()));

@@ -52,6 +52,9 @@ Result<MountOptions> ParseMountOptions(const std::map<std::string, std::string>&
       const Result<uint64_t> bytes = ParseBytes(value);
       if (!bytes.ok()) return bytes.status().WithContext("mount option " + name);
       (name == "buffer" ? options.buffer_bytes : options.checkpoint_bytes) = *bytes;
+    } else if (name == "verify_reads") {
+      if (value != "0" && value != "1") return BadOption(name, value, "verify_reads=0 or verify_reads=1");
+      options.verify_reads = options.verify_reads || value == "1";
     } else if (name == "stage") {
       if (value != "on" && value != "off") return BadOption(name, value, "stage=on or stage=off");
       options.stage = options.stage && value == "on";
@@ -60,7 +63,7 @@ Result<MountOptions> ParseMountOptions(const std::map<std::string, std::string>&
       if (options.stage_directory.empty()) options.stage_directory = value;
     } else {
       return Status::InvalidArgument("unknown mount option '" + name +
-                                     "'; known are mount, buffer, checkpoint, stage, stage_dir");
+                                     "'; known are mount, buffer, checkpoint, verify_reads, stage, stage_dir");
     }
   }
   return options;

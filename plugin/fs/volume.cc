@@ -11,6 +11,7 @@
 #include "plugin/file/stream_progress.h"
 #include "plugin/file/stream_state.h"
 #include "plugin/file/summary.h"
+#include "plugin/file/summary_cache.h"
 #include "plugin/fs/mount_registry.h"
 #include "plugin/fs/volume_control.h"
 #include "util/coding.h"
@@ -44,6 +45,9 @@ Volume::Volume(Private, std::unique_ptr<ZonedDevice> device, const MountOptions&
   engine_.logger = logger_;
   engine_.counters = &counters_;
   engine_.pool = pool_.get();
+  summaries_ = std::make_unique<SummaryCache>();
+  engine_.summaries = summaries_.get();
+  engine_.verify_reads = options.verify_reads;
   stage_ = std::make_unique<MountStage>(&engine_, options, name_);
   engine_.check_zones = read_only_;
 }

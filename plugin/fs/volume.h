@@ -21,6 +21,7 @@
 
 namespace furrow {
 
+class SummaryCache;
 class VolumeControl;
 
 class Volume {
@@ -95,6 +96,7 @@ class Volume {
   FileCounters counters_;
   FileEngine engine_;
   std::unique_ptr<ChunkPool> pool_;
+  std::unique_ptr<SummaryCache> summaries_;
   std::unique_ptr<MountStage> stage_;
   std::unique_ptr<MetadataLog> log_;
   std::unique_ptr<ZoneManager> zones_;

@@ -21,6 +21,7 @@
 #include "plugin/file/bulk_writer.h"
 #include "plugin/file/file_reader.h"
 #include "plugin/file/file_verify.h"
+#include "plugin/file/summary_cache.h"
 #include "util/rng.h"
 
 namespace furrow::testing {
@@ -121,6 +122,7 @@ class BulkMount {
     engine_.counters = &counters_;
     engine_.pool = pool;
     engine_.fs_uuid = {7};
+    engine_.summaries = &summaries_;
   }
   ~BulkMount() { Unmount().IgnoreError(); }
 
@@ -209,6 +211,7 @@ class BulkMount {
   MetadataLog* log() { return log_.get(); }
   FileCounters& counters() { return counters_; }
   const FileEngine& engine() const { return engine_; }
+  void VerifyReads(bool on) { engine_.verify_reads = on; }
   TestFiles& files() { return files_; }
 
  private:
@@ -221,6 +224,7 @@ class BulkMount {
   std::unique_ptr<MetadataLog> log_;
   std::unique_ptr<ZoneManager> zones_;
   FileCounters counters_;
+  SummaryCache summaries_;
   FileEngine engine_;
   std::vector<FileRef> to_record_;
   bool mounted_ = false;

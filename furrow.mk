@@ -34,6 +34,7 @@ furrow_SOURCES := \
   plugin/file/checked_read.cc \
   plugin/file/drainer.cc \
   plugin/file/extent_check.cc \
+  plugin/file/extent_copy.cc \
   plugin/file/extent_map.cc \
   plugin/file/file_kind.cc \
   plugin/file/file_node.cc \

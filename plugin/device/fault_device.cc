@@ -167,14 +167,14 @@ Status FaultDevice::Before(DeviceCall call, ZoneId zone, bool* after, Status* in
   return *after ? Status::Ok() : *injected;
 }
 
-void FaultDevice::NoteWrite(ZoneId zone, uint64_t offset, uint64_t n, bool durable) {
+void FaultDevice::NoteWrite(ZoneId zone, uint64_t offset, uint64_t n, bool durable, bool doomed) {
   MutexLock lock(mu_);
   if (!geometry().volatile_cache) return;
   const auto it = pending_.find(zone.value());
   if (durable && it == pending_.end()) return;
   Pending& pending = pending_[zone.value()];
   if (durable) pending.reset = false;
-  if (!durable || !pending.pieces.empty()) pending.pieces.push_back({offset, n, durable, false});
+  if (!durable || !pending.pieces.empty()) pending.pieces.push_back({offset, n, durable, doomed});
   if (pending.pieces.empty() && !pending.reset) pending_.erase(zone.value());
 }
 
@@ -215,7 +215,7 @@ Status FaultDevice::PartialWrite(ZoneId zone, ZoneOffset offset, ConstBuffers pi
   if (data.empty()) return injected;
   const Bytes piece = data;
   FURROW_RETURN_IF_ERROR(inner_->Write(zone, offset, ConstBuffers(&piece, 1)));
-  NoteWrite(zone, offset.value(), data.size(), false);
+  NoteWrite(zone, offset.value(), data.size(), false, false);
   return injected;
 }
 
@@ -237,7 +237,7 @@ Status FaultDevice::WriteImpl(ZoneId zone, ZoneOffset offset, ConstBuffers piece
     }
   }
   FURROW_RETURN_IF_ERROR(durable ? inner_->WriteDurable(zone, offset, pieces) : inner_->Write(zone, offset, pieces));
-  NoteWrite(zone, offset.value(), TotalSize(pieces), durable && !verdict.faulty);
+  NoteWrite(zone, offset.value(), TotalSize(pieces), durable && !verdict.faulty, durable && verdict.faulty);
   return verdict.faulty ? Injected(verdict.rule, call, zone) : Status::Ok();
 }
 

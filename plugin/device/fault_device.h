@@ -100,7 +100,8 @@ class FaultDevice final : public ZonedDevice {
       uint64_t offset = 0;  // bytes
       uint64_t length = 0;  // bytes
       bool durable = false;
-      bool doomed = false;  // a flush of it failed: Linux then calls it clean, and no later flush saves it
+      bool doomed =
+          false;  // a flush of it, or its durable write, failed: Linux calls it clean, no later flush saves it
     };
     std::vector<Piece> pieces;  // in order; from the first one that is not durable
     std::string before_reset;   // what was there before an unflushed reset
@@ -131,7 +132,7 @@ class FaultDevice final : public ZonedDevice {
   Status Before(DeviceCall call, ZoneId zone, bool* after, Status* injected) EXCLUDES(mu_);
   Status PartialWrite(ZoneId zone, ZoneOffset offset, ConstBuffers pieces, bool durable, const FaultRule& rule)
       EXCLUDES(mu_);
-  void NoteWrite(ZoneId zone, uint64_t offset, uint64_t n, bool durable) EXCLUDES(mu_);
+  void NoteWrite(ZoneId zone, uint64_t offset, uint64_t n, bool durable, bool doomed) EXCLUDES(mu_);
   // How many unflushed pieces the zone has.
   size_t PendingPieces(ZoneId zone) const EXCLUDES(mu_);
   // The first `count` pieces are durable now, or never will be.

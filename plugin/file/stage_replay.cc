@@ -7,6 +7,7 @@
 
 #include "plugin/file/bulk_commit.h"
 #include "plugin/file/bulk_writer.h"
+#include "plugin/file/extent_copy.h"
 #include "plugin/file/file_verify.h"
 #include "plugin/file/record_stager.h"
 #include "plugin/file/stream_state.h"
@@ -244,9 +245,28 @@ Status StageReplay::ApplyBulk(const std::function<FileRef(FileId)>& find) {
 
 // --- making it durable --------------------------------------------------------------------
 
+void StageReplay::MoveUnvouched(Recovered* recovered) {
+  std::vector<Extent> added;
+  for (const Extent& e : recovered->record.added) {
+    added.push_back(e);
+    if (!MayHaveFailedToFlush(*engine_, e.zone)) continue;
+    Result<std::vector<Extent>> moved = MoveExtent(*engine_, recovered->file, e);
+    if (!moved.ok()) {
+      engine_->logger->Warn(Name(recovered->file->id) + " has unsynced bytes in zone " +
+                            std::to_string(e.zone.value()) +
+                            ", which failed; they could not be written again: " + moved.status().ToString());
+      continue;
+    }
+    added.pop_back();
+    added.insert(added.end(), moved->begin(), moved->end());
+  }
+  recovered->record.added = std::move(added);
+}
+
 Status StageReplay::WriteBack(FileStore* files) {
   bool tails = false;
-  for (const Recovered& r : recovered_) {
+  for (Recovered& r : recovered_) {
+    MoveUnvouched(&r);
     WriterLock lock(r.file->mu);
     if (!r.record.added.empty()) r.file->Depend(engine_->log->Append(r.record));
     tails = tails || !r.tail.empty();

@@ -71,6 +71,8 @@ class StageReplay {
   Result<std::vector<Extent>> Believed(const BulkState& state);
   Status ApplyOne(const BulkState& state, const FileRef& file);
   void LookAtOne(const BulkState& state, const FileRef& file);
+  // Writes again what lies in zones of which a flush may have failed.
+  void MoveUnvouched(Recovered* recovered);
   // The bytes that follow the end of the file without a gap.
   std::string BytesBehind(const FileRef& file, const std::vector<const Piece*>& pieces) const;
   Status WriteStream(const FileRef& file, const std::vector<const Piece*>& pieces);

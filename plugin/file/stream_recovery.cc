@@ -85,15 +85,19 @@ class Recovery {
   StreamRecoveryReport Finish(std::vector<FileRef>* changed);
 
  private:
+  struct FoundFrame {
+    Extent extent;
+    bool sealed = false;  // its zone is
+  };
   struct FileFrames {
     FileRef file;  // null: no such file, its frames are stale
-    std::vector<Extent> frames;
+    std::vector<FoundFrame> frames;
     uint64_t stated_durable = 0;  // the most that any of its frames says, bytes
   };
 
   FileFrames& FramesOf(FileId id);
   static bool Accounted(const FileFrames& file, const FrameHeader& header, uint64_t at);
-  static void Take(FileFrames* file, const DecodedFrame& frame, uint64_t at);
+  static void Take(FileFrames* file, const DecodedFrame& frame, uint64_t at, bool sealed);
   void FinishFile(FileFrames* file, std::vector<FileRef>* changed);
 
   const FileEngine& engine_;
@@ -122,7 +126,7 @@ bool Recovery::Accounted(const FileFrames& file, const FrameHeader& header, uint
          e.zone_offset - e.piece_skip == ZoneOffset(at + kFrameHeaderBytes);
 }
 
-void Recovery::Take(FileFrames* file, const DecodedFrame& frame, uint64_t at) {
+void Recovery::Take(FileFrames* file, const DecodedFrame& frame, uint64_t at, bool sealed) {
   if (!file->file) return;
   const FrameHeader& header = frame.header;
   {
@@ -139,7 +143,7 @@ void Recovery::Take(FileFrames* file, const DecodedFrame& frame, uint64_t at) {
   e.length = header.length;
   e.piece_length = header.length;
   e.flags = Extent::kFrame;
-  file->frames.push_back(e);
+  file->frames.push_back({e, sealed});
   file->stated_durable = std::max(file->stated_durable, header.durable_upto);
 }
 
@@ -165,7 +169,7 @@ Status Recovery::WalkZone(const PersistedZone& zone) {
       const Bytes whole = window.View(at, bytes);
       if (FrameIntact(whole.substr(0, kFrameHeaderBytes), whole.substr(kFrameHeaderBytes, header->length))) {
         report_.frames_found++;
-        Take(&file, *frame, at);
+        Take(&file, *frame, at, zone.sealed);
         at += bytes;
         continue;
       }
@@ -179,13 +183,15 @@ Status Recovery::WalkZone(const PersistedZone& zone) {
 }
 
 void Recovery::FinishFile(FileFrames* file, std::vector<FileRef>* changed) {
-  std::sort(file->frames.begin(), file->frames.end(),
-            [](const Extent& a, const Extent& b) { return a.file_offset < b.file_offset; });
+  // Of two frames with the same bytes the one whose write has not failed.
+  std::sort(file->frames.begin(), file->frames.end(), [](const FoundFrame& a, const FoundFrame& b) {
+    return std::pair(a.extent.file_offset, a.sealed) < std::pair(b.extent.file_offset, b.sealed);
+  });
   FileNode& node = *file->file;
   WriterLock lock(node.mu);
   const FileOffset before = node.extents.end();
   std::vector<FreedBytes> freed;  // none: everything comes behind the end
-  for (const Extent& frame : file->frames) {
+  for (const auto& [frame, sealed] : file->frames) {
     const FileOffset end = node.extents.end();
     if (frame.end() <= end) continue;  // written again after a failure
     if (frame.file_offset > end) break;
@@ -195,6 +201,7 @@ void Recovery::FinishFile(FileFrames* file, std::vector<FileRef>* changed) {
     e.zone_offset += e.piece_skip;
     e.length -= e.piece_skip;
     node.extents.Put(e, &freed);
+    if (sealed) report_.unvouched.emplace_back(file->file, e);
   }
   const uint64_t size = node.extents.end().value();
   const uint64_t promised = std::max(file->stated_durable, node.recorded_size);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "plugin/file/file_engine.h"
@@ -18,6 +19,8 @@ struct StreamRecoveryReport {
   uint64_t bytes_recovered = 0;  // payload beyond what the journal accounted for
   uint64_t bad_blocks_skipped = 0;
   std::vector<FileId> damaged;  // files whose durable bytes are missing
+  // Frames taken from sealed zones: to be copied before the journal states them (MayHaveFailedToFlush).
+  std::vector<std::pair<FileRef, Extent>> unvouched;
 };
 
 // Walks `zones` (ZoneManager::StreamZones) up to their write pointers, block by block past bad frames.

@@ -400,6 +400,8 @@ Status StreamState::WriteFrame(FileOffset from, FileOffset to, Cause cause, bool
     const Status status = frame.status();
     if (status.code() == StatusCode::kNoSpace) return status;
     hold_.Release();
+    // A mount must learn that the zone was sealed before it may choose between the two frames.
+    if (status.code() != StatusCode::kZoneFull) DependOnJournal();
     if (status.code() == StatusCode::kZoneFull) {
       full++;
     } else if (++failures == kMaxZonesPerWrite) {
@@ -408,6 +410,11 @@ Status StreamState::WriteFrame(FileOffset from, FileOffset to, Cause cause, bool
     }
   }
   return Status::Busy(FileName(*node_) + ": other writers filled every zone first; try again");
+}
+
+void StreamState::DependOnJournal() {
+  WriterLock lock(node_->mu);
+  node_->Depend(engine_->log->last_appended());
 }
 
 void StreamState::CommitFrame(const WrittenFrame& frame, Cause cause, bool durable) {

@@ -103,6 +103,8 @@ class StreamState : public std::enable_shared_from_this<StreamState> {
   Result<uint32_t> PrepareZone(uint64_t want) REQUIRES(section_);
   Status SelectZone(uint64_t frame_bytes) REQUIRES(section_);
   Result<WrittenFrame> AppendFrame(FileOffset from, uint32_t payload, bool durable) REQUIRES(section_);
+  // The next sync makes all records so far durable.
+  void DependOnJournal() REQUIRES(section_);
   // Moves the bytes from memory to the extents.
   void CommitFrame(const WrittenFrame& frame, Cause cause, bool durable) REQUIRES(section_);
   void MarkDirty(const WrittenFrame& frame) REQUIRES(section_);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "plugin/file/drainer.h"
+#include "plugin/file/extent_copy.h"
 #include "plugin/file/frame.h"
 #include "plugin/file/stream_progress.h"
 #include "plugin/file/stream_state.h"
@@ -160,6 +161,14 @@ Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
   // First the zone manager: a journal with a torn tail needs a fresh zone, and perhaps a finish that frees a slot.
   zones_->Start();
   FURROW_RETURN_IF_ERROR(log_->StartWriting(zones_.get(), files_.get()));
+  for (const auto& [file, extent] : recovery_.unvouched) {
+    const Result<std::vector<Extent>> moved = MoveExtent(engine_, file, extent);
+    if (moved.ok()) continue;
+    logger_->Warn("file " + std::to_string(file->id.value()) + " on " + name_ + " has unsynced bytes in zone " +
+                  std::to_string(extent.zone.value()) +
+                  ", which failed; they could not be written again: " + moved.status().ToString());
+  }
+  recovery_.unvouched.clear();
   for (const FileRef& file : recovered) {
     WriterLock lock(file->mu);
     file->recorded_size = file->size;

@@ -140,6 +140,8 @@ std::vector<SimWorkload> Make() {
                 EndingIn(CrashEnd::kPowerLoss, When::kChange)}});
   w.push_back({"failures", "one change fails: not done, done, short, torn", true, WithCache,
                Failures(kFailures, When::kChange, CrashEnd::kPowerLoss)});
+  w.push_back({"staged-failures", "the same with a stage; then the process dies", true, WithStage,
+               Failures(kFailures, When::kChange, CrashEnd::kProcessDeath)});
   w.push_back({"read-errors", "one read fails", true, Updates,
                Failures({FaultAction::kFail}, When::kRead, CrashEnd::kPowerLoss)});
   w.push_back({"mount-errors", "one call of the mount fails", true, WithCache,

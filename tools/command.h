@@ -45,6 +45,7 @@ struct Flag {
   uint64_t least = 0;                    // kCount, kSize
   uint64_t most = UINT64_MAX;            // kCount, kSize; kText: longest, in bytes
   bool repeats = false;                  // kText: given again, it adds to the text, behind a colon
+  std::string bare_text = {};            // kChoice: what it means without a value; empty: it needs one
 };
 
 struct Argument {

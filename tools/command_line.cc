@@ -64,7 +64,7 @@ class Parser {
     }
   }
 
-  // --name, --name=value, --name value.
+  // --name, --name=value, --name value (where it needs one).
   Status ParseLong(const std::vector<std::string>& words, size_t* index) {
     const std::string& word = words[*index];
     const size_t equals = word.find('=');
@@ -73,6 +73,7 @@ class Parser {
     if (flag == nullptr) return UnknownFlag(name);
     if (equals != std::string::npos) return SetFlag(*flag, word.substr(equals + 1));
     if (flag->type == FlagType::kBool) return SetFlag(*flag, "true");
+    if (!flag->bare_text.empty()) return SetFlag(*flag, flag->bare_text);
     if (*index + 1 >= words.size()) return Status::InvalidArgument("--" + name + " needs a value: --" + name + "=...");
     return SetFlag(*flag, words[++*index]);
   }

@@ -48,8 +48,8 @@ ExitCode RunWords(const std::vector<std::string>& words, Console* console) {
 
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command> table = {
-      MkfsCommand(), InfoCommand(), DfCommand(),     LsCommand(),  StatCommand(), CatCommand(),     ZonesCommand(),
-      MapCommand(),  LogCommand(),  SettleCommand(), RunCommand(), HelpCommand(), VersionCommand(),
+      MkfsCommand(), InfoCommand(), DfCommand(),    LsCommand(),     StatCommand(), CatCommand(),  ZonesCommand(),
+      MapCommand(),  LogCommand(),  CheckCommand(), SettleCommand(), RunCommand(),  HelpCommand(), VersionCommand(),
   };
   return table;
 }

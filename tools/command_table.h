@@ -17,6 +17,7 @@ Command DfCommand();
 Command LsCommand();
 Command StatCommand();
 Command CatCommand();
+Command CheckCommand();
 Command ZonesCommand();
 Command MapCommand();
 Command LogCommand();

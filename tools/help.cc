@@ -28,7 +28,7 @@ std::string FlagText(const Flag& flag) {
   }
   std::string values;
   for (const std::string& value : flag.values) values += (values.empty() ? "" : "|") + value;
-  return text + "=" + values;
+  return flag.bare_text.empty() ? text + "=" + values : text + "[=" + values + "]";
 }
 
 std::string FlagHelp(const Flag& flag) {

@@ -70,7 +70,7 @@ struct FileNode {
   FileKind kind GUARDED_BY(mu);
   LifetimeClass lifetime GUARDED_BY(mu) = LifetimeClass::kNotSet;
   bool closed GUARDED_BY(mu) = false;       // streams: closed cleanly, as StreamProgressRecord says
-  bool damaged GUARDED_BY(mu) = false;      // reads past `size`, of a bulk file also of holes, are Corruption
+  bool damaged GUARDED_BY(mu) = false;      // reads past `size` (bulk: and of holes) fail
   uint32_t incarnation GUARDED_BY(mu) = 0;  // streams: truncations so far
   // Newest journal record about this file, its names included: what a sync must make durable.
   // Written under mu, or the name space's lock for records about names; only grows.

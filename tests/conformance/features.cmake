@@ -15,3 +15,7 @@ furrow_test(NAME small_cases_files_test SOURCES small_cases_files_test.cc featur
 furrow_test(NAME small_cases_devices_test SOURCES small_cases_devices_test.cc features_child_process.cc LIBS furrow_face)
 furrow_test(NAME small_cases_logs_test SOURCES small_cases_logs_test.cc LIBS furrow_face)
 furrow_test(NAME features_options_test SOURCES features_options_test.cc LIBS furrow_face)
+
+furrow_test(NAME repair_db_test SOURCES repair_test.cc LIBS furrow_face)
+target_compile_definitions(repair_db_test PRIVATE FURROW_COMMAND="$<TARGET_FILE:furrow_cmd>")
+add_dependencies(repair_db_test furrow_cmd)

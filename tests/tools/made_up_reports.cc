@@ -6,9 +6,11 @@
 
 #include "tests/tools/made_up.h"
 #include "tests/tools/made_up_log.h"
+#include "tests/tools/made_up_repair.h"
 #include "tests/tools/made_up_settled.h"
 #include "tools/report_files.h"
 #include "tools/report_map.h"
+#include "tools/report_repair.h"
 #include "tools/report_settle.h"
 #include "tools/report_usage.h"
 #include "tools/report_zones.h"
@@ -23,6 +25,7 @@ std::map<std::string, Json> AllReports() {
       {"info", WithSource(InfoJson(MadeUpUsage()), "device")},
       {"ls", WithSource(ListJson(device, "/db", MadeUpFiles()), "device")},
       {"map", WithSource(MapJson(device, MadeUpZones(), 0), "device")},
+      {"repair", RepairJson(MadeUpRepair(), true)},
       {"settle", SettleJson(MadeUpSettled())},
       {"stat", WithSource(StatJson(device, MadeUpFile()), "live")},
       {"zones", WithSource(ZonesJson(device, MadeUpZones()), "device")},
@@ -40,7 +43,7 @@ int main(int argc, char** argv) {
   const auto reports = furrow::tools::AllReports();
   const auto report = reports.find(argc == 2 ? argv[1] : "");
   if (report == reports.end()) {
-    std::cerr << "usage: made_up_reports df|info|log|ls|map|settle|stat|zones\n";
+    std::cerr << "usage: made_up_reports df|info|log|ls|map|repair|settle|stat|zones\n";
     return 2;
   }
   std::cout << furrow::tools::JsonText(report->second);

@@ -279,6 +279,7 @@ TEST_F(RepairTest, SpaceThatNobodyHoldsComesBack) {
 
 TEST_F(RepairTest, TheNewestOfANameKeepsItAndOlderOnesAreMarked) {
   const FileId root = kRootDirectory;
+  ASSERT_OK(volume_->engine().zones->HoldResets(std::chrono::seconds(60)).status());
   Write("/x.sst", Pattern(200000, 1));
   Write("/x.sst", Pattern(210000, 2));
   Write("/x.sst", Pattern(220000, 3));

@@ -2,11 +2,14 @@
 //
 // A real RocksDB with all its threads, once; then the power goes at many moments of what it did to the device, and each
 // time the database must open and hold every synced batch, whole, and nothing that was never written.
-// FURROW_CRASH_SEED, FURROW_CRASH_STATES.
+// FURROW_CRASH_SEED, FURROW_CRASH_STATES. What has failed is kept as a file, from which the printed command repeats it.
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
@@ -15,6 +18,7 @@
 #include "plugin/fs/rocksdb_file_system.h"
 #include "rocksdb/db.h"
 #include "tests/testing/recording_device.h"
+#include "util/coding.h"
 #include "util/rng.h"
 
 namespace furrow {
@@ -162,6 +166,45 @@ class RocksDbCrashTest : public ::testing::Test {
     return "";
   }
 
+  // "" if the database is as it must be behind a power cut at a moment that seed and state decide.
+  std::string TryState(uint64_t seed, uint64_t state) const {
+    Rng rng(seed * 1000003 + state);
+    const uint64_t moment = formatted_ + rng.Uniform(log_->now() - formatted_);
+    std::unique_ptr<FaultDevice> device = NewDevice(rng.Next());
+    Status status = log_->Replay(moment, rng.Next(), device.get());
+    if (status.ok()) status = device->PowerLoss();
+    if (!status.ok()) return "the simulated power loss: " + status.ToString();
+    Database database(std::move(device));
+    const std::string wrong = database.why().empty() ? Judge(moment, &database) : database.why();
+    return wrong.empty() ? wrong : "moment " + std::to_string(moment) + ": " + wrong;
+  }
+
+  std::string Encode() const {
+    std::string out;
+    PutVarint(&out, formatted_);
+    PutVarint(&out, acknowledged_.size());
+    for (const Acknowledged& a : acknowledged_) {
+      PutVarint(&out, a.moment);
+      PutVarint(&out, static_cast<uint64_t>(a.thread));
+      PutVarint(&out, static_cast<uint64_t>(a.number));
+    }
+    PutString(&out, log_->Encode());
+    return out;
+  }
+
+  bool Decode(const std::string& encoded) {
+    Decoder in(encoded);
+    formatted_ = in.Varint();
+    acknowledged_.clear();
+    for (uint64_t left = in.Varint(); left > 0 && !in.failed(); --left) {
+      Acknowledged& a = acknowledged_.emplace_back();
+      a.moment = in.Varint();
+      a.thread = static_cast<int>(in.Varint());
+      a.number = static_cast<int>(in.Varint());
+    }
+    return log_->Decode(in.String()).ok() && in.Done();
+  }
+
   const std::shared_ptr<CallLog> log_ = std::make_shared<CallLog>();
   uint64_t formatted_ = 0;  // moment
   std::vector<Acknowledged> acknowledged_;
@@ -170,21 +213,29 @@ class RocksDbCrashTest : public ::testing::Test {
 TEST_F(RocksDbCrashTest, EverySyncedBatchSurvivesEveryPowerCut) {
   const uint64_t seed = FromEnvironment("FURROW_CRASH_SEED", 20261201);
   const uint64_t states = FromEnvironment("FURROW_CRASH_STATES", 150);
+  const char* const kept = std::getenv("FURROW_CRASH_RUN");
   std::printf("FURROW_CRASH_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  RunWorkload();
-  if (HasFatalFailure()) return;
-  Rng rng(seed);
-  for (uint64_t state = 0; state < states; ++state) {
-    const uint64_t moment = formatted_ + rng.Uniform(log_->now() - formatted_);
-    std::unique_ptr<FaultDevice> device = NewDevice(rng.Next());
-    const Status replayed = log_->Replay(moment, rng.Next(), device.get());
-    ASSERT_TRUE(replayed.ok()) << replayed.ToString();
-    ASSERT_TRUE(device->PowerLoss().ok());
-    Database database(std::move(device));
-    ASSERT_EQ(database.why(), "") << "state " << state << ", moment " << moment;
-    ASSERT_EQ(Judge(moment, &database), "") << "state " << state << ", moment " << moment;
+  std::string run;
+  if (kept != nullptr) {
+    std::ifstream in(kept, std::ios::binary);
+    run.assign(std::istreambuf_iterator<char>(in), {});
+  } else {
+    RunWorkload();
+    if (HasFatalFailure()) return;
+    run = Encode();
   }
-  std::printf("%llu power cuts in %llu moments\n", static_cast<unsigned long long>(states),
+  ASSERT_TRUE(Decode(run)) << (kept ? kept : "what was just encoded");  // always, so that a kept run is as good
+  const uint64_t first = FromEnvironment("FURROW_CRASH_STATE", 0);
+  const uint64_t last = kept ? first + 1 : states;
+  for (uint64_t state = first; state < last; ++state) {
+    const std::string wrong = TryState(seed, state);
+    if (wrong.empty()) continue;
+    const std::string path = kept ? kept : (std::filesystem::temp_directory_path() / "furrow-crash.run").string();
+    if (kept == nullptr) std::ofstream(path, std::ios::binary) << run;
+    FAIL() << wrong << "\nrepeat it: FURROW_CRASH_RUN=" << path << " FURROW_CRASH_SEED=" << seed
+           << " FURROW_CRASH_STATE=" << state << " rocksdb_crash_test";
+  }
+  std::printf("rocksdb: %llu states, power cuts in %llu moments\n", static_cast<unsigned long long>(last - first),
               static_cast<unsigned long long>(log_->now() - formatted_));
 }
 

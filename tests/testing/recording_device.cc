@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "util/coding.h"
+
 namespace furrow::testing {
 namespace {
 
@@ -84,6 +86,42 @@ Status CallLog::Replay(uint64_t moment, uint64_t seed, FaultDevice* device) cons
   Rng rng(seed);
   for (const RecordedCall* c : under_way) ApplyPart(*c, &rng, device);
   return Status::Ok();
+}
+
+std::string CallLog::Encode() const {
+  MutexLock lock(mu_);
+  std::string out;
+  PutVarint(&out, now_);
+  PutVarint(&out, calls_.size());
+  for (const RecordedCall& c : calls_) {
+    PutFixed8(&out, static_cast<uint8_t>(c.call));
+    PutFixed8(&out, static_cast<uint8_t>(c.use));
+    PutVarint(&out, c.begin);
+    PutVarint(&out, c.end);
+    PutVarint(&out, c.offset.value());
+    PutVarint(&out, c.zones.size());
+    for (const ZoneId zone : c.zones) PutVarint(&out, zone.value());
+    PutString(&out, c.data);
+  }
+  return out;
+}
+
+Status CallLog::Decode(Bytes encoded) {
+  Decoder in(encoded);
+  MutexLock lock(mu_);
+  now_ = in.Varint();
+  calls_.clear();
+  for (uint64_t left = in.Varint(); left > 0 && !in.failed(); --left) {
+    RecordedCall& c = calls_.emplace_back();
+    c.call = static_cast<DeviceCall>(in.Fixed8());
+    c.use = static_cast<ZoneUse>(in.Fixed8());
+    c.begin = in.Varint();
+    c.end = in.Varint();
+    c.offset = ZoneOffset(in.Varint());
+    for (uint64_t zones = in.Varint(); zones > 0 && !in.failed(); --zones) c.zones.push_back(ZoneId(in.Varint32()));
+    c.data = in.String();
+  }
+  return in.Done() ? Status::Ok() : Status::Corruption("not the notes of a run");
 }
 
 RecordingDevice::RecordingDevice(std::unique_ptr<ZonedDevice> inner, std::shared_ptr<CallLog> log)

@@ -40,6 +40,10 @@ class CallLog {
   // Errors are the device's: the log does not fit it.
   Status Replay(uint64_t moment, uint64_t seed, FaultDevice* device) const EXCLUDES(mu_);
 
+  // The notes as bytes, and back, so that a run that cannot be repeated can be looked at again. Corruption.
+  std::string Encode() const EXCLUDES(mu_);
+  Status Decode(Bytes encoded) EXCLUDES(mu_);
+
  private:
   mutable Mutex mu_;
   uint64_t now_ GUARDED_BY(mu_) = 0;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "util/planted_bug.h"
+
 namespace furrow {
 namespace {
 
@@ -165,6 +167,7 @@ Status NameSpace::UnlinkInMemory(std::string_view path) {
   if (!it->second.file) return IsADirectory(path);
   const FileRef file = std::move(it->second.file);
   place.directory->entries.erase(it);
+  if (Planted(PlantedBug::kRecordOrder)) LetGoForAMoment(mu_);
   const Sequence sequence = engine_->log->Append(UnlinkRecord{place.directory->id, place.name, file->id});
   TouchLocked(place.directory.get(), sequence);
   LoseNameLocked(file, sequence);

@@ -8,6 +8,7 @@
 
 #include "plugin/file/frame.h"
 #include "util/aligned_buffer.h"
+#include "util/planted_bug.h"
 
 namespace furrow {
 namespace {
@@ -174,6 +175,7 @@ Status Recovery::WalkZone(const PersistedZone& zone) {
         continue;
       }
     }
+    if (Planted(PlantedBug::kLostFrame)) break;
     report_.bad_blocks_skipped++;
     at += block;
   }

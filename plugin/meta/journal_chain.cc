@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "util/crash_point.h"
+#include "util/planted_bug.h"
 
 namespace furrow {
 namespace {
@@ -180,13 +181,15 @@ void JournalChain::NoteGroup(const JournalZone& zone, uint64_t number, uint64_t 
 Result<ZoneHold> JournalChain::Reclaim(const JournalEnd& end) {
   const JournalZone zone = current().journal_zones[end.zone_index];
   const uint64_t block = device_->geometry().block_size;
-  if (end.torn || end.offset.value() + block > device_->geometry().zone_capacity) return ZoneHold();
+  const bool go_on_behind_it = Planted(PlantedBug::kTornTail);
+  if (end.torn && !go_on_behind_it) return ZoneHold();
+  if (end.offset.value() + block > device_->geometry().zone_capacity) return ZoneHold();
   Result<ZoneHold> hold = zones_->SelectZone(JournalRequest(block));
   // None that is begun, and none to begin: the fresh zone that is asked for next says why.
   if (!hold.ok()) return ZoneHold();
   const OpenZone& got = *hold->get();
-  if (got.zone() == zone.zone && got.generation() == zone.generation && got.write_pointer() == end.offset) return hold;
-  return ZoneHold();
+  if (got.zone() != zone.zone || got.generation() != zone.generation) return ZoneHold();
+  return got.write_pointer() == end.offset || go_on_behind_it ? std::move(hold) : ZoneHold();
 }
 
 Result<ZoneHold> JournalChain::Resume(ZoneManager* zones, const JournalEnd& end) {

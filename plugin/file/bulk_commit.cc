@@ -56,6 +56,9 @@ void RecordLocked(const FileEngine& engine, FileNode* file, size_t n, std::vecto
     ExtentsRecord record;
     record.file = file->id;
     record.size = std::max(file->recorded_size, batch.back().end().value());
+    // A truncate may have left a gap behind the last of them: it reads as zeros, and counts.
+    const bool last = batch.size() == rest.size() && n == open->unrecorded.size();
+    if (last && (!open->pending || open->pending->empty())) record.size = std::max(record.size, file->size.load());
     record.mtime_seconds = file->mtime_seconds;
     record.added.assign(batch.begin(), batch.end());
     for (const Extent& e : batch) file->extents.Put(e, freed);

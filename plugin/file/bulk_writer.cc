@@ -64,6 +64,7 @@ class BulkWriter final : public FileWriter {
   void DropHeld();
   void StageAfterFree() REQUIRES(file_->mu);
   void CutTo(uint64_t size);
+  void RecordGap() REQUIRES(file_->mu);
 
   std::string FileName() const { return "file " + std::to_string(file_->id.value()) + " (" + name_ + ")"; }
 
@@ -478,9 +479,17 @@ void BulkWriter::CutTo(uint64_t new_size) {
       file_->Depend(
           engine_->log->Append(TruncateRecord{file_->id, new_size, file_->mtime_seconds, file_->incarnation}));
     }
+    if (new_size > file_->recorded_size && open->unrecorded.empty() && held_.empty()) RecordGap();
     MaybeResetOpen(file_.get());
   }
   engine_->SubLive(freed);
+}
+
+// Nothing is left that was written behind the recorded size, only zeros: no extent will state that they are there.
+void BulkWriter::RecordGap() {
+  file_->recorded_size = file_->size;
+  file_->mtime_seconds = engine_->clock->UnixSeconds();
+  file_->Depend(engine_->log->Append(ExtentsRecord{file_->id, file_->recorded_size, file_->mtime_seconds, {}}));
 }
 
 // Whatever was appended is visible already, and now outlives the process.

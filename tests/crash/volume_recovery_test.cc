@@ -6,6 +6,7 @@
 #include "plugin/device/fault_device.h"
 #include "plugin/device/mem_device.h"
 #include "plugin/file/file_reader.h"
+#include "plugin/file/random_writer.h"
 #include "plugin/fs/volume.h"
 #include "plugin/zone/zone_header.h"
 #include "tests/crash/shared_device.h"
@@ -158,6 +159,28 @@ TEST_F(VolumeRecoveryTest, OfTwoFramesTheOneWhoseWriteHasNotFailed) {
     ASSERT_EQ(Read("/000001.log"), "first, acknowledged");
     CutThePower();
     ASSERT_EQ(Read("/000001.log"), "first, acknowledged") << "seed " << seed;
+  }
+}
+
+// A write behind the end leaves a gap, and a truncate into it leaves nothing but zeros, of which no extent tells.
+TEST_F(VolumeRecoveryTest, ATruncateIntoAGapKeepsItsZeros) {
+  for (const size_t written : {0, 500, 9000}) {
+    Make(1);
+    OpenedWriter other = Create("/other.log");  // as the last one open is closed, everything is recorded
+    Write("/8.sst", std::string(written, 'a'));
+    Result<OpenedUpdate> update = volume_->files().OpenForUpdate("/8.sst");
+    ASSERT_TRUE(update.ok()) << update.status().ToString();
+    if (written == 9000) {
+      ASSERT_TRUE(update->writer->Write(FileOffset(0), std::string(written, 'c')).ok());
+    }
+    ASSERT_TRUE(update->writer->Write(FileOffset(20000), std::string(2424, 'b')).ok());
+    ASSERT_TRUE(volume_->files().CloseUpdate(&*update).ok());
+    ASSERT_TRUE(volume_->files().TruncateFile("/8.sst", 16060).ok());
+    ASSERT_TRUE(volume_->SyncAll().ok());
+    other = OpenedWriter();
+    CutThePower();
+    const std::string expected = std::string(written, written == 9000 ? 'c' : 'a') + std::string(16060 - written, '\0');
+    EXPECT_TRUE(Read("/8.sst") == expected) << written << ": " << Read("/8.sst").size() << " bytes";
   }
 }
 

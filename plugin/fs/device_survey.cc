@@ -2,6 +2,7 @@
 #include "plugin/fs/device_survey.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <tuple>
 
@@ -63,8 +64,10 @@ std::string Listed(const Shares& shares) {
 
 Status ChooseUuid(const Shares& shares, const std::string& wanted, DeviceSurvey* survey) {
   if (!wanted.empty()) {
+    std::string lower = wanted;
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
     for (const auto& [uuid, share] : shares) {
-      if (UuidToString(uuid) != wanted) continue;
+      if (UuidToString(uuid) != lower) continue;
       survey->uuid = uuid;
       survey->uuid_reason = "it was asked for";
       return Status::Ok();

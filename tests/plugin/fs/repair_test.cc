@@ -701,6 +701,36 @@ TEST_F(RepairTest, WithoutAFreeZoneNothingIsWritten) {
   EXPECT_EQ(device.counters().bytes_written, 0u);
 }
 
+TEST_F(RepairTest, ADriveWithoutAFreeSlotGetsOne) {
+  Write("/x.sst", Pattern(700000, 4));
+  Unmount();
+  ZeroMetadata();
+  {
+    // Zones that are begun take all the slots that there are.
+    MemDevice device(zones_);
+    std::vector<ZoneReport> reports;
+    ASSERT_OK(device.Report(ZoneId(0), zones_->geometry().zone_count, &reports));
+    int64_t slots = zones_->geometry().max_active;
+    slots -= std::count_if(reports.begin(), reports.end(), [](const ZoneReport& r) { return IsActive(r.condition); });
+    for (const ZoneReport& r : reports) {
+      if (slots == 0) break;
+      if (r.zone.value() < 2 || r.condition != ZoneCondition::kEmpty) continue;
+      ZoneHeader header;
+      header.fs_uuid = kUuid;
+      header.zone = r.zone;
+      header.generation = Generation(1);
+      header.role = ZoneRole::kBulk;
+      RewriteZone(&device, r.zone, EncodeZoneHeader(header, kBlock));
+      --slots;
+    }
+    ASSERT_EQ(slots, 0);
+  }
+  Repaired();
+  Mount();
+  EXPECT_EQ(Read(InLost(kRootDirectory, "x.sst")), Brief(Pattern(700000, 4)));
+  Write("/more.sst", Pattern(2 * kZone, 1));
+}
+
 // Cuts the power at every call of a repair that changes the device; the next repair gives the same files.
 TEST_F(RepairTest, CanBeCutOffAnywhere) {
   const FileId db = MakeDirectory("/db");

@@ -96,6 +96,22 @@ class RepairTest(unittest.TestCase):
         report_schemas.check(report, "repair", SCHEMAS)
         self.assertFalse(report["needed"])
 
+    def test_a_mounted_device_is_refused_and_named(self):
+        holder = subprocess.Popen([PUT_FILES, "--hold", self.uri], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(b"mounted\n", holder.stdout.readline())
+            self.expect(4, "check", "--repair", "--yes", self.uri, message=str(holder.pid))
+        finally:
+            holder.communicate()
+
+    def test_files_of_a_process_that_died_come_back_as_synced(self):
+        subprocess.run([PUT_FILES, "--kill", self.uri], check=False, capture_output=True)
+        self.zero(SUPERBLOCK, JOURNAL)
+        self.expect(0, "check", "--repair", "--yes", self.uri)
+        self.assertIn(3000000, self.files().values())
+        self.expect(0, "settle", self.uri)  # mounts it, with a stage there that is not its own
+        self.assertIn(3000000, self.files().values())
+
     def test_what_cannot_be_done_is_said(self):
         self.zero(SUPERBLOCK, JOURNAL)
         self.expect(3, "check", "--repair=previous", "--yes", self.uri, message="no checkpoint is whole")

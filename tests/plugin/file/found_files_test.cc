@@ -165,6 +165,19 @@ TEST_F(FoundFilesTest, APartialBlockNeverHidesWhatWentOnBehindIt) {
   for (const Extent& e : files[0].extents) EXPECT_EQ(e.file_offset.value() % kBlock, 0u);
 }
 
+TEST_F(FoundFilesTest, AWrongGuessOfTheOrderKeepsExtentsOnBlocks) {
+  Begin(2, ZoneRole::kBulk);
+  Begin(3, ZoneRole::kBulk);
+  // Written first, and cut afterwards; nothing but the sizes could tell, and they tell the wrong thing.
+  Piece(2, 0, Filled(kBlock + 100, 'a'), 90000);
+  Piece(3, kBlock, Filled(3000, 'b'), kBlock + 3000);
+  const std::vector<FoundFile> files = Find();
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_TRUE(files[0].order_unknown);
+  EXPECT_EQ(Content(files[0]).substr(0, kBlock + 3000), Filled(kBlock, 'a') + Filled(3000, 'b'));
+  for (const Extent& e : files[0].extents) EXPECT_EQ(e.file_offset.value() % kBlock, 0u);
+}
+
 TEST_F(FoundFilesTest, ASmallerSizeLaterInTheZoneWasATruncate) {
   Begin(2, ZoneRole::kBulk);
   Piece(2, 0, Filled(4 * kBlock, 'a'), 4 * kBlock);

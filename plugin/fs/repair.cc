@@ -8,6 +8,7 @@
 #include "plugin/file/state_replay.h"
 #include "plugin/fs/lost_and_found.h"
 #include "plugin/meta/fresh_journal.h"
+#include "plugin/meta/replay.h"
 #include "plugin/meta/superblock_store.h"
 #include "util/clock.h"
 #include "util/crash_point.h"
@@ -38,16 +39,30 @@ const char* RepairWayName(RepairWay way) {
   return "unknown";
 }
 
-Status CheckMetadata(ZonedDevice* device) {
-  MetadataLog log(device, MetadataLogOptions{.clock = SystemClock(), .logger = NullLogger()});
-  FURROW_RETURN_IF_ERROR(log.ReadSuperblock().status());
-  StateReplay replay(device->geometry().block_size);
-  FURROW_RETURN_IF_ERROR(log.Replay(&replay).status());
+namespace {
+
+// OK: what the superblock names is whole. `next_group`: number of the group behind its journal.
+Status ReplayWhole(ZonedDevice* device, const Superblock& superblock, uint64_t* next_group) {
+  StateReplay state(device->geometry().block_size);
+  JournalReplay replay(device, superblock, &state);
+  FURROW_RETURN_IF_ERROR(replay.Run().status());
+  *next_group = replay.reader().end().next_group;
   uint64_t dangling = 0;
-  replay.Objects(&dangling);
+  state.Objects(&dangling);
   if (dangling == 0) return Status::Ok();
   return Status::Corruption(device->name() + ": " + std::to_string(dangling) +
                             " names of which the journal knows nothing else");
+}
+
+}  // namespace
+
+Status CheckMetadata(ZonedDevice* device) {
+  SuperblockStore store(device, NullLogger());
+  FURROW_ASSIGN_OR_RETURN(const Superblock superblock, store.ReadNewest());
+  FURROW_RETURN_IF_ERROR(CheckReadable(superblock, device->name()));
+  FURROW_RETURN_IF_ERROR(CheckGeometry(superblock, device->geometry(), device->name()));
+  uint64_t next_group = 0;
+  return ReplayWhole(device, superblock, &next_group);
 }
 
 // --- the plan ----------------------------------------------------------------------------------
@@ -65,15 +80,14 @@ Result<std::unique_ptr<Repair>> Repair::Plan(ZonedDevice* device, const RepairOp
 }
 
 Status Repair::Decide(const RepairOptions& options) {
-  const Status whole = CheckMetadata(device_);
-  const bool ours = survey_.superblock.has_value();
-  if (whole.ok() && ours && options.way == RepairWay::kAuto) {
+  JournalSalvage salvage(device_, survey_.uuid);
+  FURROW_RETURN_IF_ERROR(SurveyJournal(&survey_, &salvage));
+  const Status whole = CheckWhole(salvage);
+  if (whole.ok() && options.way == RepairWay::kAuto) {
     report_.needed = false;
     report_.reason = "superblock, checkpoint and journal are whole: there is nothing to repair";
     return Status::Ok();
   }
-  JournalSalvage salvage(device_, survey_.uuid);
-  FURROW_RETURN_IF_ERROR(SurveyJournal(&survey_, &salvage));
   first_group_ = std::max(salvage.newest_group(), survey_.superblock ? survey_.superblock->durable_group : 0) + 1;
   last_sequence_ = salvage.next_sequence() - 1;
 
@@ -101,6 +115,17 @@ Status Repair::Decide(const RepairOptions& options) {
   return Status::Ok();
 }
 
+// As a mount would find it, and all of it: groups behind the journal's end lie in zones that a newer superblock listed.
+Status Repair::CheckWhole(const JournalSalvage& salvage) const {
+  if (!survey_.superblock) return Status::NotFound("no superblock of it is valid");
+  uint64_t next_group = 0;
+  FURROW_RETURN_IF_ERROR(ReplayWhole(device_, *survey_.superblock, &next_group));
+  if (salvage.newest_group() < next_group) return Status::Ok();
+  return Status::Corruption("the newest superblock that is valid knows of the journal up to group " +
+                            std::to_string(next_group - 1) + ", and there are groups up to " +
+                            std::to_string(salvage.newest_group()) + ": a newer superblock is damaged");
+}
+
 void Repair::TakeFormer(FormerState former) {
   const SalvagedState& s = former.salvaged;
   report_.checkpoint_group = s.checkpoint;
@@ -111,7 +136,7 @@ void Repair::TakeFormer(FormerState former) {
   if (survey_.superblock) {
     const uint64_t durable = survey_.superblock->durable_group;
     report_.groups_lost = std::max(report_.groups_lost, durable > s.last_group ? durable - s.last_group : 0);
-    report_.end_known = survey_.superblock->clean && durable <= s.last_group && !s.gap;
+    report_.end_known = survey_.superblock->clean && durable == s.last_group && !s.gap;
   }
   report_.files_kept = former.files;
   report_.directories_kept = former.directories;

@@ -40,6 +40,7 @@ class Repair {
 
  private:
   Status Decide(const RepairOptions& options);
+  Status CheckWhole(const JournalSalvage& salvage) const;
   void TakeFormer(FormerState former);
   void Scan(const RepairOptions& options, FileId above);
   void AddFound(std::vector<FoundFile> found, uint64_t now);

@@ -576,6 +576,47 @@ TEST_F(RepairTest, AFlippedBitInTheNewestCheckpointLosesNothing) {
   EXPECT_EQ(Read("/db/000003.sst"), Brief(Pattern(300000, 3)));
 }
 
+TEST_F(RepairTest, ADamagedNewestSuperblockDoesNotHideWhatItListed) {
+  Unmount();
+  MountOptions options;
+  options.checkpoint_bytes = uint64_t{1} << 40;  // none: the journal goes on in more zones
+  Result<std::shared_ptr<Volume>> volume =
+      Volume::MountDevice(std::make_unique<MemDevice>(zones_), options, NullLogger(), SystemClock());
+  ASSERT_OK(volume.status());
+  volume_ = *volume;
+  for (int i = 0; i < 60; ++i) Write("/OPTIONS-" + std::to_string(i), Pattern(30000, static_cast<uint64_t>(i)));
+  ASSERT_OK(volume_->SyncAll());
+  const auto cut_off = CopyOf(zones_);
+  Unmount();
+  zones_ = cut_off;
+  uint64_t newest = 0;
+  {
+    MemDevice device(zones_);
+    SuperblockStore store(&device, NullLogger());
+    const Result<Superblock> superblock = store.ReadNewest();
+    ASSERT_OK(superblock.status());
+    ASSERT_GT(superblock->journal_zones.size(), 1u);
+    newest = ZoneText(&device, ZoneId(0)).size();
+  }
+  // Superblocks of the time before that zone was listed are all that is left.
+  for (uint64_t at = newest; at > 0; at -= kSuperblockBytes) {
+    FlipByte(ZoneId(0), at - kSuperblockBytes + 100);
+    MemDevice device(zones_);
+    SuperblockStore store(&device, NullLogger());
+    const Result<Superblock> older = store.ReadNewest();
+    ASSERT_OK(older.status());
+    if (older->journal_zones.size() == 1) break;
+  }
+  const RepairReport report = Repaired();
+  EXPECT_TRUE(report.needed);
+  EXPECT_EQ(report.way, RepairWay::kPrevious);
+  EXPECT_EQ(report.files_kept, 60u);
+  Mount();
+  for (int i = 0; i < 60; ++i) {
+    EXPECT_EQ(Read("/OPTIONS-" + std::to_string(i)), Brief(Pattern(30000, static_cast<uint64_t>(i))));
+  }
+}
+
 TEST_F(RepairTest, SuperblocksAloneGoneCostNothing) {
   MakeDirectory("/db");
   Write("/db/000001.sst", Pattern(100000, 1));

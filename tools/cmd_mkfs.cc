@@ -63,21 +63,22 @@ Status CheckEmulated(const MkfsOptions& o) {
   return ZoneManager::CheckLimits(geometry);
 }
 
-// Is there a file system, whole or damaged, of any version? What is no device at all holds none.
-Result<bool> HoldsFurrow(const std::string& uri) {
-  Result<bool> exists = Volume::HasFileSystem(uri);
-  if (exists.ok()) return exists;
-  switch (exists.status().code()) {
+// What is no device at all holds no file system; a device that is damaged may.
+Result<Volume::FoundFileSystem> LookFor(const std::string& uri) {
+  Result<Volume::FoundFileSystem> found = Volume::Look(uri);
+  if (found.ok()) return found;
+  switch (found.status().code()) {
     case StatusCode::kNotFound:
-    case StatusCode::kInvalidArgument: return false;
-    case StatusCode::kCorruption: return true;
-    default: return exists.status();
+    case StatusCode::kInvalidArgument: return Volume::FoundFileSystem{};
+    case StatusCode::kNotSupported:
+    case StatusCode::kCorruption: return Volume::FoundFileSystem{true, found.status().message()};
+    default: return found.status();
   }
 }
 
 std::string Limit(int64_t n) { return n == 0 ? "unlimited" : FormatCount(static_cast<uint64_t>(n)); }
 
-std::string PlanText(const DeviceUri& uri, const MkfsOptions& o, bool exists) {
+std::string PlanText(const DeviceUri& uri, const MkfsOptions& o, const Volume::FoundFileSystem& found) {
   TextTable table({Align::kLeft, Align::kLeft});
   table.AddRow({"  on", EscapeName(uri.ToString())});
   if (IsEmulated(uri.kind)) {
@@ -91,7 +92,8 @@ std::string PlanText(const DeviceUri& uri, const MkfsOptions& o, bool exists) {
     table.AddRow({"  zones", "those of the drive"});
   }
   if (!o.label.empty()) table.AddRow({"  label", EscapeName(o.label)});
-  table.AddRow({"  replaces", exists ? "an existing Furrow file system: ALL ITS DATA IS LOST" : "nothing"});
+  table.AddRow({"  replaces", found.exists ? "an existing Furrow file system: ALL ITS DATA IS LOST" : "nothing"});
+  if (found.exists) table.AddRow({"", EscapeName(found.what)});
   return "plan of furrow mkfs:\n" + table.ToString();
 }
 
@@ -128,17 +130,17 @@ Status RunMkfs(const Invocation& invocation, Console* console) {
   FURROW_RETURN_IF_ERROR(CheckFlags(invocation, uri));
   const MkfsOptions options = OptionsOf(invocation);
   if (IsEmulated(uri.kind)) FURROW_RETURN_IF_ERROR(CheckEmulated(options));
-  FURROW_ASSIGN_OR_RETURN(const bool exists, HoldsFurrow(invocation.uri));
-  *console->err << PlanText(uri, options, exists);
-  if (exists && !options.force) {
-    return Status::AlreadyExists(uri.ToString() +
-                                 " holds a Furrow file system; --force makes a new one, its data is lost");
+  FURROW_ASSIGN_OR_RETURN(const Volume::FoundFileSystem found, LookFor(invocation.uri));
+  *console->err << PlanText(uri, options, found);
+  if (found.exists && !options.force) {
+    return Status::AlreadyExists(uri.ToString() + " holds a Furrow file system (" + found.what +
+                                 "); --force makes a new one, its data is lost");
   }
   if (invocation.Bool("dry-run")) {
     *console->err << "dry run: nothing was written\n";
     return Status::Ok();
   }
-  if (exists) FURROW_RETURN_IF_ERROR(Confirm(invocation, console));
+  if (found.exists) FURROW_RETURN_IF_ERROR(Confirm(invocation, console));
   FURROW_RETURN_IF_ERROR(Volume::Mkfs(invocation.uri, options));
   *console->err << "made; look at it with furrow info '" << EscapeName(invocation.uri) << "'\n";
   return Status::Ok();

@@ -10,8 +10,11 @@ namespace furrow {
 namespace {
 
 // Layout, little endian (docs/format.md): 0 magic, 4 length, 8 fs tag, 16 zone, 20 generation, 24 file,
-// 32 file offset, 40 durable up to, 48 incarnation, 52 zero, 56 checksum of bytes 0..55 and the payload.
+// 32 file offset, 40 durable up to, 48 incarnation, 52 version, 56 checksum of bytes 0..55 and the payload. All
+// versions have magic, length, tag, zone, generation, version and checksum in these places.
 constexpr uint32_t kMagic = 0x4d524646u;  // "FFRM"
+constexpr uint32_t kVersion = 0;          // the first one
+constexpr size_t kVersionAt = 52;
 constexpr size_t kChecksumAt = 56;
 static_assert(kChecksumAt + 8 == kFrameHeaderBytes);
 
@@ -22,6 +25,13 @@ constexpr auto kPadding = [] {
   bytes.back() = static_cast<char>(0xFB);  // not zero: emulated zones find their write pointer by it
   return bytes;
 }();
+
+void DecodeCommon(const char* p, FrameHeader* h) {
+  h->length = DecodeFixed32(p + 4);
+  h->fs_tag = DecodeFixed64(p + 8);
+  h->zone = ZoneId(DecodeFixed32(p + 16));
+  h->generation = Generation(DecodeFixed32(p + 20));
+}
 
 uint64_t FrameChecksum(Bytes header_bytes, ConstBuffers payload) {
   ChecksumStream stream;
@@ -47,6 +57,7 @@ FrameHeaderBytes EncodeFrameHeader(const FrameHeader& header, ConstBuffers paylo
   EncodeFixed64(p + 32, header.file_offset.value());
   EncodeFixed64(p + 40, header.durable_upto);
   EncodeFixed32(p + 48, header.incarnation);
+  EncodeFixed32(p + kVersionAt, kVersion);
   EncodeFixed64(p + kChecksumAt, FrameChecksum(Bytes(p, out.size()), payload));
   return out;
 }
@@ -59,10 +70,7 @@ Result<DecodedFrame> DecodeFrameHeader(Bytes bytes) {
   if (DecodeFixed32(p) != kMagic) return Status::Corruption("frame: none here (wrong magic number)");
   DecodedFrame frame;
   FrameHeader& h = frame.header;
-  h.length = DecodeFixed32(p + 4);
-  h.fs_tag = DecodeFixed64(p + 8);
-  h.zone = ZoneId(DecodeFixed32(p + 16));
-  h.generation = Generation(DecodeFixed32(p + 20));
+  DecodeCommon(p, &h);
   h.file = FileId(DecodeFixed64(p + 24));
   h.file_offset = FileOffset(DecodeFixed64(p + 32));
   h.durable_upto = DecodeFixed64(p + 40);
@@ -71,9 +79,19 @@ Result<DecodedFrame> DecodeFrameHeader(Bytes bytes) {
   if (h.length == 0 || h.length > kMaxFramePayload) {
     return Status::Corruption("frame: impossible length " + std::to_string(h.length));
   }
+  if (const uint32_t version = DecodeFixed32(p + kVersionAt); version != kVersion) {
+    return Status::NotSupported("frame: format version " + std::to_string(version) + ", this program knows " +
+                                std::to_string(kVersion) + "; use a newer one");
+  }
   if (h.file_offset.value() > UINT64_MAX - h.length) return Status::Corruption("frame: impossible file offset");
-  if (DecodeFixed32(p + 52) != 0) return Status::Corruption("frame: reserved field is not zero");
   return frame;
+}
+
+std::optional<FrameHeader> NewerFrame(Bytes bytes) {
+  if (DecodeFrameHeader(bytes).status().code() != StatusCode::kNotSupported) return std::nullopt;
+  FrameHeader header;
+  DecodeCommon(bytes.data(), &header);
+  return header;
 }
 
 bool FrameIntact(Bytes header_bytes, Bytes payload) {

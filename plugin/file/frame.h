@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "plugin/meta/extent.h"
 #include "plugin/zone/zone_header.h"
@@ -39,8 +40,12 @@ struct DecodedFrame {
   FrameHeader header;
   uint64_t checksum = 0;  // of header and payload, as stated
 };
-// Corruption: no frame header here. Does not look at the payload.
+// Corruption: no frame header here. NotSupported: it may be one of a newer version (NewerFrame). Does not look at the
+// payload.
 Result<DecodedFrame> DecodeFrameHeader(Bytes bytes);
+// What every version has in common (all but file, offsets and incarnation), if this may be the header of a newer one.
+// Only an intact frame is one: see FrameIntact.
+std::optional<FrameHeader> NewerFrame(Bytes bytes);
 // True when the checksum matches. `header_bytes`: the 64 encoded bytes.
 bool FrameIntact(Bytes header_bytes, Bytes payload);
 

@@ -99,6 +99,7 @@ class Recovery {
   FileFrames& FramesOf(FileId id);
   static bool Accounted(const FileFrames& file, const FrameHeader& header, uint64_t at);
   static void Take(FileFrames* file, const DecodedFrame& frame, uint64_t at, bool sealed);
+  Status RefuseNewer(ZoneWindow* window, const PersistedZone& zone, uint64_t at, uint64_t end) const;
   void FinishFile(FileFrames* file, std::vector<FileRef>* changed);
 
   const FileEngine& engine_;
@@ -148,6 +149,21 @@ void Recovery::Take(FileFrames* file, const DecodedFrame& frame, uint64_t at, bo
   file->stated_durable = std::max(file->stated_durable, header.durable_upto);
 }
 
+// A frame of a newer version is no bad block: what it holds would be taken for lost, or for never written.
+Status Recovery::RefuseNewer(ZoneWindow* window, const PersistedZone& zone, uint64_t at, uint64_t end) const {
+  const uint32_t block = engine_.block_size();
+  const std::optional<FrameHeader> newer = NewerFrame(window->View(at, block));
+  if (!newer || newer->fs_tag != tag_ || newer->zone != zone.zone || newer->generation != zone.generation ||
+      FrameBytes(newer->length, block) > end - at) {
+    return Status::Ok();
+  }
+  const Bytes whole = window->View(at, FrameBytes(newer->length, block));
+  const Bytes header = whole.substr(0, kFrameHeaderBytes);
+  if (!FrameIntact(header, whole.substr(kFrameHeaderBytes, newer->length))) return Status::Ok();
+  return DecodeFrameHeader(header).status().WithContext(
+      engine_.device->name() + " zone " + std::to_string(zone.zone.value()) + " offset " + std::to_string(at));
+}
+
 Status Recovery::WalkZone(const PersistedZone& zone) {
   const uint32_t block = engine_.block_size();
   FURROW_ASSIGN_OR_RETURN(const ZoneReport report, engine_.device->ReportOne(zone.zone));
@@ -176,6 +192,7 @@ Status Recovery::WalkZone(const PersistedZone& zone) {
       }
     }
     if (Planted(PlantedBug::kLostFrame)) break;
+    FURROW_RETURN_IF_ERROR(RefuseNewer(&window, zone, at, end));
     report_.bad_blocks_skipped++;
     at += block;
   }

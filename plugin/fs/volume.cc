@@ -90,6 +90,8 @@ Status Volume::DoMount() {
 
 Status Volume::ReplayAndLoad() {
   FURROW_ASSIGN_OR_RETURN(superblock_, log_->ReadSuperblock());
+  // Before anything is sent to the device: the mount repeats resets and makes a stage before it opens the journal.
+  if (!read_only_) FURROW_RETURN_IF_ERROR(log_->CheckFormatWritable());
   engine_.fs_uuid = superblock_.uuid;
   ZoneManagerOptions zone_options{.fs_uuid = superblock_.uuid, .clock = clock_, .logger = logger_};
   zone_options.before_reset = [this](ZoneId zone, Generation next) { stage_->BeforeReset(zone, next); };
@@ -127,12 +129,15 @@ Status Volume::ResolveUnknownZones() {
         break;
       }
       const Result<DecodedFrame> frame = DecodeFrameHeader(Bytes(buffer.data(), n));
-      evidence = frame.ok() && frame->header.fs_tag == fs_tag && frame->header.zone == zone &&
-                 frame->header.generation == state.generation;
+      // What a newer version has written may be of any generation.
+      evidence = frame.status().code() == StatusCode::kNotSupported ||
+                 (frame.ok() && frame->header.fs_tag == fs_tag && frame->header.zone == zone &&
+                  frame->header.generation == state.generation);
       if (!evidence && n == kSummaryBytes) {
         const Result<Summary> summary = DecodeSummary(Bytes(buffer.data(), n));
-        evidence = summary.ok() && summary->fs_uuid == superblock_.uuid && summary->zone == zone &&
-                   summary->generation == state.generation;
+        evidence = summary.status().code() == StatusCode::kNotSupported ||
+                   (summary.ok() && summary->fs_uuid == superblock_.uuid && summary->zone == zone &&
+                    summary->generation == state.generation);
       }
     }
     FURROW_RETURN_IF_ERROR(zones_->ResolveUnknown(zone, evidence));

@@ -40,8 +40,12 @@ class Volume {
   // Creates an emulated device where the kind allows it, and the file system on it.
   // AlreadyExists without force, Busy when mounted, InvalidArgument (too small: says the minimum), IoError.
   static Status Mkfs(const std::string& uri, const MkfsOptions& options);
-  // Is there a Furrow file system? (mkfs asks before it destroys one.)
-  static Result<bool> HasFileSystem(const std::string& uri);
+  struct FoundFileSystem {
+    bool exists = false;  // whole or damaged, of any version
+    std::string what;     // its label and version, or what is wrong with it
+  };
+  // Is there a Furrow file system? (mkfs asks before it destroys one.) As OpenDevice; NotFound is "no".
+  static Result<FoundFileSystem> Look(const std::string& uri);
 
   // For a process that ends without destroying its mounts: unmounts every mount of the registry
   // (what is pending becomes durable). Errors go to the mounts' loggers. Called by an exit handler.

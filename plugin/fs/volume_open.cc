@@ -81,17 +81,21 @@ void Volume::UnmountAllAtExit() {
   }
 }
 
-Result<bool> Volume::HasFileSystem(const std::string& uri) {
+Result<Volume::FoundFileSystem> Volume::Look(const std::string& uri) {
   FURROW_ASSIGN_OR_RETURN(const DeviceUri parsed, DeviceUri::Parse(uri));
-  Result<std::unique_ptr<ZonedDevice>> device = OpenDevice(parsed, OpenMode::kReadOnly);
-  if (device.status().code() == StatusCode::kNotFound) return false;
-  if (!device.ok()) return device.status();
+  const Result<std::unique_ptr<ZonedDevice>> device = OpenDevice(parsed, OpenMode::kReadOnly);
+  if (device.status().code() == StatusCode::kNotFound) return FoundFileSystem{};
+  FURROW_RETURN_IF_ERROR(device.status());
   MetadataLog log(device->get(), MetadataLogOptions{.clock = SystemClock(), .logger = NullLogger()});
-  const Status status = log.ReadSuperblock().status();
-  if (status.code() == StatusCode::kNotFound) return false;
-  if (status.code() == StatusCode::kNotSupported || status.code() == StatusCode::kCorruption) return true;
-  if (!status.ok()) return status;
-  return true;
+  const Result<SuperblockInfo> info = log.ReadSuperblock();
+  switch (info.status().code()) {
+    case StatusCode::kOk:
+      return FoundFileSystem{true, (info->label.empty() ? "" : "'" + info->label + "', ") + UuidToString(info->uuid)};
+    case StatusCode::kNotFound: return FoundFileSystem{};
+    case StatusCode::kNotSupported:
+    case StatusCode::kCorruption: return FoundFileSystem{true, info.status().message()};
+    default: return info.status();
+  }
 }
 
 Status Volume::Mkfs(const std::string& uri, const MkfsOptions& options) {
@@ -106,10 +110,10 @@ Status Volume::Mkfs(const std::string& uri, const MkfsOptions& options) {
     FURROW_RETURN_IF_ERROR(CheckShapeForFileSystem(shape).WithContext(parsed.ToString()));
     FURROW_RETURN_IF_ERROR(CreateEmulatedDevice(parsed, shape, options.force));
   } else if (!options.force) {
-    FURROW_ASSIGN_OR_RETURN(const bool exists, HasFileSystem(uri));
-    if (exists) {
-      return Status::AlreadyExists(parsed.ToString() +
-                                   " has a Furrow file system; use --force to destroy it with all its data");
+    FURROW_ASSIGN_OR_RETURN(const FoundFileSystem found, Look(uri));
+    if (found.exists) {
+      return Status::AlreadyExists(parsed.ToString() + " has a Furrow file system (" + found.what +
+                                   "); use --force to destroy it with all its data");
     }
   }
   FURROW_ASSIGN_OR_RETURN(const std::unique_ptr<ZonedDevice> device, OpenDevice(parsed, OpenMode::kReadWrite));

@@ -130,6 +130,8 @@ Result<SuperblockInfo> MetadataLog::ReadSuperblock() {
   return impl_->info;
 }
 
+Status MetadataLog::CheckFormatWritable() const { return CheckWritable(impl_->chain.current(), impl_->device->name()); }
+
 Result<ReplayReport> MetadataLog::Replay(ReplaySink* sink) {
   JournalReplay replay(impl_->device, impl_->chain.current(), sink);
   FURROW_ASSIGN_OR_RETURN(ReplayReport report, replay.Run());

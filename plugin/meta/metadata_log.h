@@ -106,6 +106,8 @@ class MetadataLog final : public ZoneJournal {
   // Reads the superblocks. NotFound: none ("no Furrow file system on <device>; make one with
   // furrow mkfs"). NotSupported: incompatible feature or newer format. Corruption; IoError.
   Result<SuperblockInfo> ReadSuperblock();
+  // NotSupported: its feature flags allow this version to read only. After ReadSuperblock; StartWriting asks as well.
+  Status CheckFormatWritable() const;
   // Feeds checkpoint and journal to `sink`; after ReadSuperblock. Corruption: damage (not a torn tail),
   // with the place and "run furrow check". The log itself is not changed.
   Result<ReplayReport> Replay(ReplaySink* sink);

@@ -49,6 +49,9 @@ Result<std::optional<Superblock>> SuperblockStore::ReadNewestOf(ZoneId zone, boo
   AlignedBuffer first(block);
   FURROW_RETURN_IF_ERROR(device_->Read(zone, ZoneOffset(0), block, first.data()));
   const Result<ZoneHeader> header = DecodeZoneHeader(Bytes(first.data(), block));
+  if (header.status().code() == StatusCode::kNotSupported) {
+    return header.status().WithContext(ZoneText(*device_, zone.value()));
+  }
   if (header.ok() && header->role == ZoneRole::kSuperblock) {
     *furrow_zone = true;
     zones_[zone.value()].generation = header->generation;

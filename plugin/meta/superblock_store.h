@@ -21,7 +21,7 @@ class SuperblockStore {
   SuperblockStore(ZonedDevice* device, Logger* logger) : device_(device), logger_(logger) {}
 
   // The valid superblock with the highest sequence, of any version. NotFound: no Furrow file system.
-  // Corruption: zones of one, but no valid superblock. IoError.
+  // Corruption: zones of one, but no valid superblock. NotSupported: zones of a newer version. IoError.
   Result<Superblock> ReadNewest();
   // The same; NotSupported when this version cannot read the file system (CheckReadable), Corruption when the device is
   // not of the shape that it was made for.

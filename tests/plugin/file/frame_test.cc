@@ -111,9 +111,15 @@ TEST(Frame, RefusesWhatIsNoHeader) {
   std::string overflow = frame;
   for (int i = 32; i < 40; i++) overflow[static_cast<size_t>(i)] = static_cast<char>(0xff);
   EXPECT_EQ(DecodeFrameHeader(overflow).status().code(), StatusCode::kCorruption);
-  std::string reserved = frame;
-  reserved[52] = 1;
-  EXPECT_EQ(DecodeFrameHeader(reserved).status().code(), StatusCode::kCorruption);
+  EXPECT_FALSE(NewerFrame(frame).has_value());
+  std::string newer = frame;
+  newer[52] = 1;
+  EXPECT_EQ(DecodeFrameHeader(newer).status().code(), StatusCode::kNotSupported);
+  ASSERT_TRUE(NewerFrame(newer).has_value());
+  EXPECT_EQ(NewerFrame(newer)->length, DecodeFrameHeader(frame)->header.length);
+  EXPECT_EQ(NewerFrame(newer)->zone, DecodeFrameHeader(frame)->header.zone);
+  EXPECT_EQ(NewerFrame(newer)->generation, DecodeFrameHeader(frame)->header.generation);
+  EXPECT_EQ(NewerFrame(newer)->fs_tag, DecodeFrameHeader(frame)->header.fs_tag);
 }
 
 }  // namespace

@@ -33,7 +33,6 @@ std::string ScanText(const RepairReport& r) {
     text +=
         "; " + FormatBytes(r.unexplained_bytes) + " without a summary cannot be told whose they are, and are given up";
   }
-  if (r.unreadable_bytes > 0) text += "; " + FormatBytes(r.unreadable_bytes) + " could not be read";
   return text;
 }
 
@@ -110,6 +109,10 @@ std::string RepairText(const RepairReport& r) {
         std::count_if(r.files.begin(), r.files.end(), [](const RepairedFile& f) { return f.found_by_scan; }));
     table.AddRow({"  scan", ScanText(r)});
     table.AddRow({"  found", Plural(found, "file") + (found > 0 ? ", to " + r.lost_and_found : "")});
+  }
+  if (r.unreadable_bytes > 0) {
+    table.AddRow(
+        {"  unreadable", FormatBytes(r.unreadable_bytes) + ": if the drive may give them later, wait with the repair"});
   }
   table.AddRow({"  new journal", ZonesText(r)});
   text += table.ToString();

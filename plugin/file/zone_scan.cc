@@ -38,7 +38,8 @@ class Walker {
     zone_->unreadable_bytes = bytes_.unreadable_bytes();
     if (zone_->content == ZoneContent::kUnknown) {
       const bool found = !zone_->pieces.empty() || !zone_->frames.empty();
-      zone_->content = found ? ZoneContent::kOurs : ZoneContent::kNothing;
+      const ZoneContent otherwise = zone_->unreadable_bytes > 0 ? ZoneContent::kUnreadable : ZoneContent::kNothing;
+      zone_->content = found ? ZoneContent::kOurs : otherwise;
     }
   }
 

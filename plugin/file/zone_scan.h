@@ -52,12 +52,12 @@ struct FoundFrame {
 };
 
 enum class ZoneContent : uint8_t {
-  kEmpty,      // nothing is written
-  kOurs,       // its header says so, or what lies in it
-  kForeign,    // the header of another file system, of another zone, or of a newer version
-  kNothing,    // written, but no header, and nothing that could be told
-  kUnknown,    // written, no header; not looked into yet
-  kUnreadable  // offline
+  kEmpty,       // nothing is written
+  kOurs,        // its header says so, or what lies in it
+  kForeign,     // the header of another file system, of another zone, or of a newer version
+  kNothing,     // written, but no header, and nothing that could be told
+  kUnknown,     // written, no header; not looked into yet
+  kUnreadable,  // offline; or nothing was found, and some of it cannot be read: it may hold anything
 };
 
 struct ScannedZone {
@@ -80,7 +80,7 @@ ScannedZone LookAtZone(ZonedDevice* device, const Uuid& uuid, const ZoneReport& 
 Result<ZoneHeader> ReadZoneHeader(ZonedDevice* device, const ZoneReport& report);
 
 // Finds what lies in a zone of kOurs with a bulk or stream role, or of kUnknown: all of it is read, and all checksums
-// are verified. kUnknown becomes kOurs or kNothing.
+// are verified. kUnknown becomes kOurs, kNothing or kUnreadable.
 void ScanContent(ZonedDevice* device, const Uuid& uuid, ScannedZone* zone);
 
 }  // namespace furrow

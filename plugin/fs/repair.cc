@@ -82,6 +82,7 @@ Result<std::unique_ptr<Repair>> Repair::Plan(ZonedDevice* device, const RepairOp
 Status Repair::Decide(const RepairOptions& options) {
   JournalSalvage salvage(device_, survey_.uuid);
   FURROW_RETURN_IF_ERROR(SurveyJournal(&survey_, &salvage));
+  report_.unreadable_bytes = salvage.unreadable_bytes();
   const Status whole = CheckWhole(salvage);
   if (whole.ok() && options.way == RepairWay::kAuto) {
     report_.needed = false;
@@ -240,8 +241,13 @@ std::vector<CheckpointObject> Repair::ZoneObjects() const {
         persisted.role = ZoneRole::kNone;
         persisted.sealed = false;
         break;
-      case ZoneContent::kForeign:
-      case ZoneContent::kUnreadable: continue;
+      case ZoneContent::kUnreadable:
+        // No zone is ever in generation 0: whatever it turns out to hold is newer, and is left alone by every mount.
+        persisted = PersistedZone{};
+        persisted.zone = zone.zone();
+        persisted.generation = Generation(0);
+        break;
+      case ZoneContent::kForeign: continue;
     }
     objects.emplace_back(ZoneObject{last_sequence_, persisted});
   }

@@ -83,7 +83,10 @@ Result<uint64_t> JournalSalvage::ScanZone(ZoneId zone, const Generation* generat
     Place place;
     place.offset = ZoneOffset(at);
     at += block_size_;
-    if (!device_->Read(zone, place.offset, block_size_, first.data()).ok()) continue;
+    if (!device_->Read(zone, place.offset, block_size_, first.data()).ok()) {
+      unreadable_bytes_ += block_size_;
+      continue;
+    }
     const std::optional<uint64_t> bytes = PeekGroupBytes(Bytes(first.data(), block_size_), uuid_hash_, block_size_);
     if (!bytes || *bytes > end - place.offset.value()) continue;
     place.zone.zone = zone;

@@ -49,6 +49,8 @@ class JournalSalvage {
   // Behind the last record of any group found.
   Sequence next_sequence() const { return next_sequence_; }
   Generation newest_generation() const { return newest_generation_; }
+  // Of the zones scanned: blocks that the device gave no bytes of.
+  uint64_t unreadable_bytes() const { return unreadable_bytes_; }
   // Zones with groups.
   const std::vector<ZoneId>& zones() const { return zones_; }
 
@@ -73,6 +75,7 @@ class JournalSalvage {
   std::vector<ZoneId> zones_;
   Sequence next_sequence_;
   Generation newest_generation_{1};
+  uint64_t unreadable_bytes_ = 0;
   AlignedBuffer buffer_;  // the group loaded last
 };
 

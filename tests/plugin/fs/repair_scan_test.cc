@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // File systems without any metadata, on memory: what a scan brings back, under which names, and what it marks.
+#include "plugin/device/fault_device.h"
 #include "plugin/file/random_writer.h"
 #include "plugin/file/summary.h"
 #include "tests/plugin/fs/repair_fixture.h"
@@ -139,6 +140,57 @@ TEST_F(RepairTest, AZoneWithADamagedHeaderIsKnownByWhatLiesInIt) {
   Unmount();
   Mount();
   EXPECT_EQ(Read(InLost(kRootDirectory, "x.sst")), Brief(Pattern(700000, 4)));
+}
+
+TEST_F(RepairTest, WhatCannotBeReadIsNeitherBelievedNorGivenUp) {
+  Write("/x.sst", Pattern(700000, 4));
+  const Extent first = FirstExtent("/x.sst");
+  Unmount();
+  ZeroMetadata();
+  std::string before;
+  {
+    FaultDevice device(std::make_unique<MemDevice>(zones_), 1, false);
+    before = ZoneText(device.inner(), first.zone);
+    FaultRule rule;
+    rule.call = DeviceCall::kRead;
+    rule.zone = first.zone;
+    rule.count = UINT64_MAX;
+    device.AddRule(rule);
+    RepairOptions options;
+    options.uuid = UuidToString(kUuid);
+    const auto none = Repair::Plan(&device, options, NullLogger());
+    EXPECT_EQ(none.status().code(), StatusCode::kNotFound);  // there is nothing else that tells
+  }
+  {
+    MemDevice device(zones_);
+    ZoneHeader header;
+    header.fs_uuid = kUuid;
+    header.zone = ZoneId(40);
+    header.generation = Generation(1);
+    header.role = ZoneRole::kBulk;
+    RewriteZone(&device, header.zone, EncodeZoneHeader(header, kBlock));
+  }
+  {
+    FaultDevice device(std::make_unique<MemDevice>(zones_), 1, false);
+    FaultRule rule;
+    rule.call = DeviceCall::kRead;
+    rule.zone = first.zone;
+    rule.count = UINT64_MAX;
+    device.AddRule(rule);
+    Result<std::unique_ptr<Repair>> repair = Repair::Plan(&device, RepairOptions(), NullLogger());
+    ASSERT_OK(repair.status());
+    EXPECT_GT((*repair)->report().unreadable_bytes, 0u);
+    EXPECT_TRUE((*repair)->report().files.empty());
+    ASSERT_OK((*repair)->Run());
+  }
+  Mount();  // the drive gives the bytes again
+  Write("/more.sst", Pattern(4 * kZone, 1));
+  ASSERT_OK(volume_->engine().log->Checkpoint());
+  Unmount();
+  Mount();
+  Unmount();
+  MemDevice device(zones_);
+  EXPECT_EQ(Brief(ZoneText(&device, first.zone)), Brief(before));
 }
 
 TEST_F(RepairTest, AppendedBytesAcrossMountsBelongTogether) {

@@ -163,7 +163,9 @@ Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
   for (const PersistedZone& zone : zones_->StreamZones()) walked.push_back(zone.zone);
   if (!walked.empty()) FURROW_RETURN_IF_ERROR(device_->Flush(walked));
   FURROW_RETURN_IF_ERROR(stage_->Create(superblock_.mount_epoch + 1));
-  // First the zone manager: a journal with a torn tail needs a fresh zone, and perhaps a finish that frees a slot.
+  FURROW_RETURN_IF_ERROR(log_->FlushReplayed());
+  // First the zone manager: a journal with a torn tail needs a fresh zone, and perhaps a finish that frees a slot. It
+  // repeats the resets that the journal intends, which must be durable by now.
   zones_->Start();
   FURROW_RETURN_IF_ERROR(log_->StartWriting(zones_.get(), files_.get()));
   for (const auto& [file, extent] : recovery_.unvouched) {

@@ -192,23 +192,26 @@ Result<ZoneHold> JournalChain::Reclaim(const JournalEnd& end) {
   return got.write_pointer() == end.offset || go_on_behind_it ? std::move(hold) : ZoneHold();
 }
 
+std::vector<JournalZone> JournalChain::ZonesUpTo(const JournalEnd& end) {
+  std::vector<JournalZone> zones;
+  MutexLock lock(mu_);
+  for (size_t i = 0; i <= end.zone_index; ++i) {
+    if (ranges_[i].live > 0) zones.push_back(ranges_[i].zone);
+  }
+  return zones;
+}
+
+Status JournalChain::FlushReplayed(const JournalEnd& end) {
+  std::vector<ZoneId> zones;
+  for (const JournalZone& z : ZonesUpTo(end)) zones.push_back(z.zone);
+  return device_->Flush(zones).WithContext(
+      "the journal cannot be made durable, so nothing may be built on it; mount read-only and copy the files");
+}
+
 Result<ZoneHold> JournalChain::Resume(ZoneManager* zones, const JournalEnd& end) {
   zones_ = zones;
   FURROW_RETURN_IF_ERROR(CheckWritable(current(), device_->name()));
-  std::vector<ZoneId> written;
-  std::vector<JournalZone> listed;
-  {
-    MutexLock lock(mu_);
-    for (size_t i = 0; i <= end.zone_index; ++i) {
-      if (ranges_[i].live == 0) continue;
-      written.push_back(ranges_[i].zone.zone);
-      listed.push_back(ranges_[i].zone);
-    }
-  }
-  // What replay has read may be in a volatile cache alone, if the last process died in the middle of a write.
-  FURROW_RETURN_IF_ERROR(
-      device_->Flush(written).WithContext("the journal cannot be made durable, so nothing may be built on it; mount "
-                                          "read-only and copy the files"));
+  std::vector<JournalZone> listed = ZonesUpTo(end);
   {
     MutexLock append(update_mu_);
     FURROW_RETURN_IF_ERROR(store_.PrepareToWrite());

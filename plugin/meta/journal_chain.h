@@ -31,8 +31,11 @@ class JournalChain {
   void Adopt(const JournalReader& reader) EXCLUDES(mu_);
   // Tells the zone manager which bytes the journal refers to (before its FinishLoad).
   void AccountZones(ZoneManager* zones) EXCLUDES(mu_);
-  // Makes the journal fit to be appended to, and that durable with a new mount epoch: the zone at `end` if it is
-  // clean and can be had again, else a fresh one. Zones without a group leave the list.
+  // What replay has read may be in a volatile cache alone, if the last process died in the middle of a write: makes it
+  // durable. Before anything is reset or written because of it.
+  Status FlushReplayed(const JournalEnd& end) EXCLUDES(mu_);
+  // Behind FlushReplayed. Makes the journal fit to be appended to, and that durable with a new mount epoch: the zone at
+  // `end` if it is clean and can be had again, else a fresh one. Zones without a group leave the list.
   Result<ZoneHold> Resume(ZoneManager* zones, const JournalEnd& end) EXCLUDES(update_mu_, mu_);
 
   // --- writers -------------------------------------------------------------------------------
@@ -85,6 +88,8 @@ class JournalChain {
   Result<ZoneHold> SelectAndList() EXCLUDES(update_mu_, mu_);
   // The zone at `end`, if it can be appended to; an empty hold otherwise.
   Result<ZoneHold> Reclaim(const JournalEnd& end);
+  // Listed zones with groups of the journal that ends at `end`.
+  std::vector<JournalZone> ZonesUpTo(const JournalEnd& end) EXCLUDES(mu_);
   LiveRange* FindLocked(const JournalZone& zone) REQUIRES(mu_);
 
   ZonedDevice* const device_;

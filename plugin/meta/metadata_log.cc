@@ -108,6 +108,7 @@ struct MetadataLog::Impl {
   uint64_t journal_bytes = 0;
   uint64_t checkpoint_bytes = 0;
   Sequence last_replayed;
+  bool replayed_is_durable = false;
   Status stop_outcome;
 
   Mutex state_mu;
@@ -162,12 +163,19 @@ void MetadataLog::SetStage(RecordStage* stage) { impl_->queue.SetStage(stage); }
 
 void MetadataLog::AccountJournalZones(ZoneManager* zones) { impl_->chain.AccountZones(zones); }
 
+Status MetadataLog::FlushReplayed() {
+  FURROW_RETURN_IF_ERROR(impl_->chain.FlushReplayed(impl_->end));
+  impl_->replayed_is_durable = true;
+  return Status::Ok();
+}
+
 Status MetadataLog::StartWriting(ZoneManager* zones, CheckpointSource* source) {
   if (impl_->state.load() != Impl::State::kReplayed) {
     return Status::InvalidArgument(impl_->device->name() + ": StartWriting has to follow Replay");
   }
   impl_->SetState(Impl::State::kStarting);
-  const Status s = impl_->Begin(zones, source);
+  Status s = impl_->replayed_is_durable ? Status::Ok() : FlushReplayed();
+  if (s.ok()) s = impl_->Begin(zones, source);
   impl_->SetState(s.ok() ? Impl::State::kWriting : Impl::State::kIdle);
   return s;
 }

@@ -124,10 +124,13 @@ class MetadataLog final : public ZoneJournal {
   // mount, read-only ones too. From Replay on Append works (memory only), so Load and FinishLoad may note zones.
   void AccountJournalZones(ZoneManager* zones);
 
+  // Read-write, between Replay and the zone manager's Start: what Replay has read may be in a volatile cache alone, and
+  // is durable behind this call. The zone manager's first resets are those that the journal intends. IoError.
+  Status FlushReplayed();
   // Read-write: attaches the zone manager (after its FinishLoad; best
-  // after its Start, so that it can free slots for the journal; resets wait until this call is over) and the source,
-  // makes the journal fit to be appended to (a fresh zone if the tail is torn), records the new mount epoch, starts the
-  // background thread.
+  // after its Start, so that it can free slots for the journal; new resets wait until this call is over) and the
+  // source, makes the journal fit to be appended to (a fresh zone if the tail is torn), records the new mount epoch,
+  // starts the background thread.
   Status StartWriting(ZoneManager* zones, CheckpointSource* source);
   // Final totals, sync, superblock with the clean flag; stops the thread. Idempotent. After
   // it nothing becomes durable any more (CommitResets: Aborted). Stop the zone manager afterwards: the last

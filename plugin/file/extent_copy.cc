@@ -19,7 +19,11 @@ constexpr int kMaxZones = 3;  // that one piece is tried in
 
 // Bytes that a checksum does not fit must not get a fresh one.
 Status Verify(const FileEngine& engine, const FileRef& file, const Extent& extent) {
-  const auto probe = std::make_shared<FileNode>(file->id, file->kind, kRootDirectory, engine.block_size());
+  const FileKind kind = [&file] {
+    ReaderLock lock(file->mu);
+    return file->kind;
+  }();
+  const auto probe = std::make_shared<FileNode>(file->id, kind, kRootDirectory, engine.block_size());
   {
     WriterLock lock(probe->mu);
     std::vector<FreedBytes> freed;

@@ -74,8 +74,10 @@ consteval bool Planted(PlantedBug) { return false; }
 // The mistake of kRecordOrder: others may have the lock that the caller holds, for a moment.
 template <typename Lock>
 void LetGoForAMoment(Lock& held) NO_THREAD_SAFETY_ANALYSIS {
-  held.Unlock();
-  held.Lock();
+  for (int i = 0; i < 8; ++i) {
+    held.Unlock();
+    held.Lock();
+  }
 }
 
 }  // namespace furrow

@@ -6,7 +6,7 @@
 # (or those named), which must report a fitting violation within 60 seconds. Prints how long each took; --json writes that.
 . "$(dirname "$0")/lib.sh"
 
-programs=(furrow_sim volume_crash_test concurrent_sim_test shared_zone_test stage_epoch_test)
+programs=(furrow_sim volume_crash_test cached_journal_test concurrent_sim_test shared_zone_test stage_epoch_test)
 configure planted
 build planted "${programs[@]}" | tail -n 1
 

@@ -77,9 +77,9 @@ Result<std::unique_ptr<ZonedDevice>> OpenDevice(const DeviceUri& uri, OpenMode m
   switch (uri.kind) {
     case DeviceKind::kDirectory: {
       FURROW_ASSIGN_OR_RETURN(const std::string path, AbsolutePath(uri.target));
-      return ZoneFileDevice::OpenPath(path, writable);
+      return ZoneFileDevice::OpenPath(path, writable, mode == OpenMode::kReadOnlyLocked);
     }
-    case DeviceKind::kMemory: return MemDevice::OpenNamed(uri.target, writable);
+    case DeviceKind::kMemory: return MemDevice::OpenNamed(uri.target, mode != OpenMode::kReadOnly);  // the lock
     case DeviceKind::kBlockDevice:
     case DeviceKind::kZonefs: return Status::NotSupported(uri.ToString() + ": this kind of device is not built in");
     case DeviceKind::kUuid:

@@ -12,8 +12,9 @@
 namespace furrow {
 
 enum class OpenMode {
-  kReadOnly,   // takes no lock, writes nothing
-  kReadWrite,  // takes the mount lock: Busy names the holder when somebody else has it
+  kReadOnly,        // takes no lock, writes nothing
+  kReadOnlyLocked,  // writes nothing, and nobody else does: keeps writers out. Busy names the one that is there
+  kReadWrite,       // takes the mount lock: Busy names the holder when somebody else has it
 };
 
 // What an emulated device is created with; zero = the default.

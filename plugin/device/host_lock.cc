@@ -43,6 +43,18 @@ Result<HostLock> HostLock::Acquire(int directory, const std::string& name, const
   return HostLock(std::move(fd));
 }
 
+Result<std::optional<HostLock>> HostLock::AcquireShared(int directory, const std::string& name,
+                                                        const std::string& device) {
+  UniqueFd fd = OpenAt(directory, name, O_RDONLY);
+  if (!fd.valid()) {
+    if (errno == ENOENT) return std::optional<HostLock>();
+    return Status::FromErrno(errno, device + ": open the lock file " + name);
+  }
+  if (flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return std::optional<HostLock>(HostLock(std::move(fd)));
+  if (errno != EWOULDBLOCK) return Status::FromErrno(errno, device + ": lock " + name);
+  return Status::Busy(device + " is in use by " + Holder(fd.get()) + "; close it there");
+}
+
 Result<HostLock> HostLock::AcquireDirectory(int directory, const std::string& device) {
   UniqueFd fd = OpenAt(directory, ".", O_RDONLY | O_DIRECTORY);
   if (!fd.valid()) return Status::FromErrno(errno, device + ": open the directory to lock it");

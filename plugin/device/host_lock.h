@@ -5,6 +5,7 @@
 // process ends, however it ends. Not synchronised: one thread makes and drops it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "plugin/device/host_io.h"
@@ -17,6 +18,10 @@ class HostLock {
   // Makes the file `name` in `directory` where there is none, and locks it; never waits. Busy
   // names the holder. `device` is for messages.
   static Result<HostLock> Acquire(int directory, const std::string& name, const std::string& device);
+  // For readers that want no writer beside them, any number at a time: locks that file without changing it. Nothing, if
+  // there is no file: it is made by the first who writes. Busy names the writer.
+  static Result<std::optional<HostLock>> AcquireShared(int directory, const std::string& name,
+                                                       const std::string& device);
   // Locks the directory itself, where no file can be made (zonefs). Busy cannot name the holder.
   static Result<HostLock> AcquireDirectory(int directory, const std::string& device);
 

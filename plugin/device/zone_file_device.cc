@@ -41,8 +41,9 @@ Result<UniqueFd> OpenDirectory(int at, const std::string& name, const std::strin
 
 }  // namespace
 
-Result<std::unique_ptr<ZonedDevice>> ZoneFileDevice::OpenPath(const std::string& path, bool writable) {
+Result<std::unique_ptr<ZonedDevice>> ZoneFileDevice::OpenPath(const std::string& path, bool writable, bool locked) {
   Parts parts;
+  parts.writable = writable;
   parts.path = path;
   FURROW_ASSIGN_OR_RETURN(UniqueFd directory, OpenDirectory(AT_FDCWD, path, path));
   // The geometry before the lock: no lock file appears in a directory that is no device.
@@ -50,6 +51,10 @@ Result<std::unique_ptr<ZonedDevice>> ZoneFileDevice::OpenPath(const std::string&
   if (writable) {
     FURROW_ASSIGN_OR_RETURN(HostLock lock, HostLock::Acquire(directory.get(), kLockFile, "dir:" + path));
     parts.lock.emplace(std::move(lock));
+  } else if (locked) {
+    FURROW_ASSIGN_OR_RETURN(parts.lock, HostLock::AcquireShared(directory.get(), kLockFile, "dir:" + path));
+  }
+  if (parts.lock) {
     // It may have been made anew until we had the lock.
     FURROW_ASSIGN_OR_RETURN(parts.geometry, ReadGeometry(directory.get(), path));
   }
@@ -73,10 +78,11 @@ ZoneFileDevice::ZoneFileDevice(Parts parts)
     : ZonedDevice("dir:" + parts.path, parts.geometry.geometry),
       identity_(std::move(parts.identity)),
       preallocate_(parts.geometry.preallocate),
+      writable_(parts.writable),
       lock_(std::move(parts.lock)),
       states_(name(), geometry()),
       files_(std::move(parts.zones), geometry().zone_count,
-             FileOptions(name(), parts.path + "/" + kZoneDirectory, lock_.has_value())),
+             FileOptions(name(), parts.path + "/" + kZoneDirectory, writable_)),
       zeros_(geometry().zone_capacity, [this](ZoneId zone) -> Result<UniqueFd> {
         UniqueFd fd = OpenAt(files_.directory(), ZoneFileName(zone), O_WRONLY);
         if (!fd.valid()) return Status::FromErrno(errno, "open " + files_.Text(zone));
@@ -86,7 +92,7 @@ ZoneFileDevice::ZoneFileDevice(Parts parts)
 ZoneFileDevice::~ZoneFileDevice() { zeros_.Stop(); }
 
 Status ZoneFileDevice::CheckWritable() const {
-  if (lock_.has_value()) return Status::Ok();
+  if (writable_) return Status::Ok();
   return Status::ReadOnly(name() + " was opened read-only");
 }
 
@@ -140,7 +146,7 @@ Result<uint64_t> ZoneFileDevice::FindDurableEnd(ZoneId zone) const {
 Status ZoneFileDevice::ReportImpl(ZoneId first, uint32_t count, std::vector<ZoneReport>* out) {
   for (uint32_t i = 0; i < count; ++i) {
     const ZoneId zone = first + i;
-    if (lock_.has_value()) {
+    if (writable_) {
       out->push_back(states_.Report(zone));
       continue;
     }

@@ -32,8 +32,8 @@ class ZoneFileDevice final : public ZonedDevice {
 
  public:
   // `path` is absolute. NotFound, PermissionDenied, InvalidArgument (no device there), Busy,
-  // Corruption (geometry, zone files), NotSupported (newer format).
-  static Result<std::unique_ptr<ZonedDevice>> OpenPath(const std::string& path, bool writable);
+  // Corruption (geometry, zone files), NotSupported (newer format). `locked`: a reader that keeps writers out.
+  static Result<std::unique_ptr<ZonedDevice>> OpenPath(const std::string& path, bool writable, bool locked = false);
   explicit ZoneFileDevice(Parts parts);  // for OpenPath alone
   ~ZoneFileDevice() override;
 
@@ -45,7 +45,8 @@ class ZoneFileDevice final : public ZonedDevice {
     std::string identity;
     ZoneFileGeometry geometry;
     UniqueFd zones;
-    std::optional<HostLock> lock;  // none: read-only
+    bool writable = false;
+    std::optional<HostLock> lock;
   };
 
   // Reads the state of every zone from its file.
@@ -68,7 +69,8 @@ class ZoneFileDevice final : public ZonedDevice {
 
   const std::string identity_;
   const bool preallocate_;
-  const std::optional<HostLock> lock_;
+  const bool writable_;
+  const std::optional<HostLock> lock_;  // set, if writable_
   ZoneStateMachine states_;
   ZoneFileSet files_;
   ZeroAhead zeros_;

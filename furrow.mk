@@ -70,6 +70,10 @@ furrow_SOURCES := \
   plugin/file/zone_check.cc \
   plugin/file/zone_scan.cc \
   plugin/fs/call_count.cc \
+  plugin/fs/check_files.cc \
+  plugin/fs/check_metadata.cc \
+  plugin/fs/check_report.cc \
+  plugin/fs/check_zones.cc \
   plugin/fs/control_client.cc \
   plugin/fs/control_message.cc \
   plugin/fs/control_server.cc \
@@ -100,6 +104,7 @@ furrow_SOURCES := \
   plugin/fs/rocksdb_unique_id.cc \
   plugin/fs/rocksdb_writable_file.cc \
   plugin/fs/volume.cc \
+  plugin/fs/volume_check.cc \
   plugin/fs/volume_control.cc \
   plugin/fs/volume_open.cc \
   plugin/fs/volume_view.cc \
@@ -122,7 +127,9 @@ furrow_SOURCES := \
   plugin/meta/record_walk.cc \
   plugin/meta/records.cc \
   plugin/meta/replay.cc \
+  plugin/meta/stray_groups.cc \
   plugin/meta/superblock.cc \
+  plugin/meta/superblock_scan.cc \
   plugin/meta/superblock_store.cc \
   plugin/zone/budget.cc \
   plugin/zone/fifo_mutex.cc \

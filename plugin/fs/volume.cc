@@ -107,6 +107,9 @@ Status Volume::ReplayAndLoad() {
   FURROW_RETURN_IF_ERROR(stage_->OpenOld(files_->ReplayedStage(), read_only_));
   FURROW_RETURN_IF_ERROR(stage_->ReplayRecords(files_->replay_sink()));
   FURROW_RETURN_IF_ERROR(zones_->Load(files_->ReplayedZones(), !read_only_));
+  std::vector<ZoneId> journal = zones_->JournalZones();
+  for (const ZoneId zone : zones_->UnknownZones()) journal.push_back(zone);
+  FURROW_RETURN_IF_ERROR(log_->CheckComplete(journal));
   totals.device_bytes_written += replay_.bytes_after_totals;
   totals.metadata_bytes_written += replay_.bytes_after_totals;
   files_->SetTotalsBase(totals);

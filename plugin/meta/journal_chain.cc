@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugin/meta/stray_groups.h"
 #include "util/crash_point.h"
 #include "util/planted_bug.h"
 
@@ -36,13 +37,31 @@ JournalChain::JournalChain(ZonedDevice* device, Logger* logger)
 Result<Superblock> JournalChain::Read() {
   MutexLock append(update_mu_);
   FURROW_ASSIGN_OR_RETURN(Superblock found, store_.ReadUsable());
-  last_sequence_ = found.sequence;
+  // A superblock that is damaged now may have been the newest, and have begun a mount: neither its sequence nor its
+  // epoch, of which file ids are made, is given out again.
+  last_sequence_ = found.sequence + store_.invalid_behind();
+  found.mount_epoch += store_.invalid_behind();
   MutexLock lock(mu_);
   current_ = found;
   ranges_.clear();
   for (const JournalZone& z : found.journal_zones) ranges_.push_back({z, device_->geometry().block_size, 0});
   ranges_.front().from = found.start.offset.value();
   return found;
+}
+
+Status JournalChain::CheckComplete(std::span<const ZoneId> candidates) {
+  const Superblock read = current();
+  FURROW_ASSIGN_OR_RETURN(const std::optional<StrayGroup> stray, FindStrayGroup(device_, read, candidates));
+  if (!stray) return Status::Ok();
+  SuperblockStore again(device_, NullLogger());
+  FURROW_ASSIGN_OR_RETURN(const Superblock now, again.ReadNewest());
+  if (now.sequence > read.sequence) return Status::Ok();  // what a read-only mount sees is a moment old
+  return Status::Corruption(device_->name() + " zone " + std::to_string(stray->zone.zone.value()) + " offset " +
+                            std::to_string(stray->offset.value()) + ": journal group " + std::to_string(stray->number) +
+                            " lies in a zone that the newest readable superblock (sequence " +
+                            std::to_string(read.sequence) +
+                            ") does not list, so a newer superblock is damaged and the records from there on would "
+                            "be missing: run furrow check");
 }
 
 void JournalChain::Adopt(const JournalReader& reader) {

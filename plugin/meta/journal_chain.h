@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "plugin/meta/journal_reader.h"
@@ -27,6 +28,9 @@ class JournalChain {
   // --- mount, one thread -------------------------------------------------------------------
   // The newest superblock, checked against this version and the device. As MetadataLog::ReadSuperblock.
   Result<Superblock> Read() EXCLUDES(update_mu_, mu_);
+  // After replay, with written zones that may be the journal's: Corruption when one that the superblock does not list
+  // holds groups that must not be missing. OK on a device whose writer has replaced the superblock meanwhile. IoError.
+  Status CheckComplete(std::span<const ZoneId> candidates) EXCLUDES(update_mu_, mu_);
   // Takes over what replay found: where each listed zone ends.
   void Adopt(const JournalReader& reader) EXCLUDES(mu_);
   // Tells the zone manager which bytes the journal refers to (before its FinishLoad).

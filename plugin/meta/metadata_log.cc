@@ -146,6 +146,8 @@ Result<ReplayReport> MetadataLog::Replay(ReplaySink* sink) {
   return report;
 }
 
+Status MetadataLog::CheckComplete(std::span<const ZoneId> candidates) { return impl_->chain.CheckComplete(candidates); }
+
 Result<bool> MetadataLog::ReplayStaged(ReplaySink* sink, Sequence sequence, Bytes encoded) {
   const Sequence last = impl_->queue.last_appended();
   if (sequence <= last) return false;

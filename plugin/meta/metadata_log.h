@@ -112,6 +112,10 @@ class MetadataLog final : public ZoneJournal {
   // with the place and "run furrow check". The log itself is not changed.
   Result<ReplayReport> Replay(ReplaySink* sink);
 
+  // After Replay, with ZoneManager::JournalZones and UnknownZones: is that all of the journal? Corruption, with the
+  // place and "run furrow check": a superblock is damaged, and without it records would be missing in silence.
+  Status CheckComplete(std::span<const ZoneId> candidates);
+
   // Feeds `sink` with a record that a stage has kept, and queues it for the journal again (on a read-only mount that is
   // forgotten). After Replay, in sequence order. False: older than the journal's end, nothing to do. Corruption: not a
   // record, or not the one that follows.

@@ -45,6 +45,8 @@ Result<std::optional<Superblock>> SuperblockStore::ReadNewestOf(ZoneId zone, boo
   FURROW_ASSIGN_OR_RETURN(const ZoneReport report, device_->ReportOne(zone));
   const uint64_t block = device_->geometry().block_size;
   const uint64_t end = RoundDown(std::min(report.write_pointer.value(), report.capacity), block);
+  zones_[zone.value()].newest = ZoneOffset(0);
+  zones_[zone.value()].end = CanBeRead(report.condition) ? end : 0;
   if (!CanBeRead(report.condition) || end < block) return std::optional<Superblock>();
   AlignedBuffer first(block);
   FURROW_RETURN_IF_ERROR(device_->Read(zone, ZoneOffset(0), block, first.data()));
@@ -82,6 +84,16 @@ Result<Superblock> SuperblockStore::ReadUsable() {
   FURROW_RETURN_IF_ERROR(CheckReadable(found, device_->name()));
   FURROW_RETURN_IF_ERROR(CheckGeometry(found, device_->geometry(), device_->name()));
   return found;
+}
+
+uint64_t SuperblockStore::invalid_behind() const {
+  const Zone& current = zones_[current_];
+  uint64_t bytes = current.end - (current.newest.value() + kSuperblockBytes);
+  // A zone without a valid one may have been begun last.
+  const Zone& other = zones_[1 - current_];
+  const uint64_t block = device_->geometry().block_size;
+  if (other.newest.value() == 0 && other.end > block) bytes += other.end - block;
+  return (bytes + kSuperblockBytes - 1) / kSuperblockBytes;
 }
 
 void SuperblockStore::AssumeEmpty() {

@@ -30,6 +30,9 @@ class SuperblockStore {
   ZoneId newest_zone() const { return ZoneId(current_); }
   ZoneOffset newest_offset() const { return zones_[current_].newest; }
 
+  // How many superblocks may have been written behind the one that was read last, and be torn or damaged now; at most.
+  uint64_t invalid_behind() const;
+
   // mkfs: both zones are empty now (they have been reset).
   void AssumeEmpty();
   // Learns the state of both zones. After ReadNewest, before Write. IoError.
@@ -52,7 +55,8 @@ class SuperblockStore {
     bool usable = true;          // neither full, failed, read-only nor offline
     bool stale = false;          // to be reset
     Generation generation{1};    // of its next or current use
-    ZoneOffset newest;           // of the newest valid superblock, as read
+    ZoneOffset newest;           // of the newest valid superblock, as read; 0: none
+    uint64_t end = 0;            // bytes: how far the zone was written, as read
   };
 
   Result<std::optional<Superblock>> ReadNewestOf(ZoneId zone, bool* furrow_zone);

@@ -158,6 +158,16 @@ std::vector<PersistedZone> ZoneLoader::StreamZones() const {
   return zones;
 }
 
+std::vector<ZoneId> ZoneLoader::JournalZones() const {
+  std::vector<ZoneId> zones;
+  MutexLock lock(core_->mu);
+  for (uint32_t i = kSuperblockZones; i < core_->zone_count; i++) {
+    const ZoneEntry& s = core_->table.at(ZoneId(i));
+    if (s.role == ZoneRole::kJournal && core_->WrittenLocked(s) != 0) zones.emplace_back(i);
+  }
+  return zones;
+}
+
 Status ZoneLoader::ResolveUnknown(ZoneId zone, bool evidence_of_use) {
   if (std::erase(unknown_, zone) == 0) {
     return Status::InvalidArgument(core_->Name(zone) + " is not among the zones of unknown contents");

@@ -20,6 +20,7 @@ class ZoneLoader {
   // See the calls of the same names in ZoneManager.
   Status Load(std::span<const PersistedZone> known) EXCLUDES(core_->mu);
   std::vector<PersistedZone> StreamZones() const EXCLUDES(core_->mu);
+  std::vector<ZoneId> JournalZones() const EXCLUDES(core_->mu);
   std::vector<ZoneId> UnknownZones() const { return unknown_; }
   Status ResolveUnknown(ZoneId zone, bool evidence_of_use) EXCLUDES(core_->mu);
   void FinishLoad(bool read_only, bool records_durable) EXCLUDES(core_->mu);

@@ -81,6 +81,8 @@ class ZoneManager {
   Status Load(std::span<const PersistedZone> known, bool repair);
   // Zones whose header names a stream role, for the frame walk: {zone as found}. Valid after Load.
   std::vector<PersistedZone> StreamZones() const;
+  // Written zones whose role is the journal's, as the journal or their header says. Valid after Load.
+  std::vector<ZoneId> JournalZones() const;
   // Zones that the journal calls empty, that are written, and whose header is damaged. The caller looks
   // for frames and summaries of the zone's generation in them. Valid after Load; those not resolved
   // by FinishLoad are sealed and reported.

@@ -85,6 +85,11 @@ void FileStore::AccountLiveAtMount() const {
   for (const FileRef& file : table_.All()) {
     ReaderLock lock(file->mu);
     file->extents.Footprint(&held);
+    if (!file->open) continue;
+    // Of a mount that looks on: what only the stage tells of.
+    for (const Extent& e : file->open->unrecorded) {
+      held.push_back({e.zone, ExtentFootprint(e, engine_->block_size())});
+    }
   }
   for (const FreedBytes& h : held) engine_->zones->AddLiveAtMount(h.zone, h.bytes);
 }

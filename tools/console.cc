@@ -47,6 +47,7 @@ Console ProcessConsole() {
   console.err = &std::cerr;
   console.in_is_terminal = isatty(STDIN_FILENO) != 0;
   console.out_is_terminal = isatty(STDOUT_FILENO) != 0;
+  console.err_is_terminal = isatty(STDERR_FILENO) != 0;
   console.utf8 = LocaleIsUtf8();
   console.color = console.out_is_terminal && Environment("NO_COLOR").empty() && Environment("TERM") != "dumb";
   console.columns = Columns();

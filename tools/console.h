@@ -15,6 +15,7 @@ struct Console {
   std::ostream* err = nullptr;  // messages, questions, plans
   bool in_is_terminal = false;
   bool out_is_terminal = false;
+  bool err_is_terminal = false;
   bool utf8 = false;   // the locale's encoding
   bool color = false;  // a colour terminal, and NO_COLOR is not set
   unsigned columns = 80;

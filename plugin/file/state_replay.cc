@@ -178,6 +178,37 @@ std::vector<PersistedZone> StateReplay::Zones() const {
   return zones;
 }
 
+void StateReplay::CheckTree(const std::function<void(const TreeProblem&)>& report) const {
+  using Kind = TreeProblem::Kind;
+  std::vector<TreeProblem> problems;
+  std::unordered_set<FileId> reached{kRootDirectory};  // files too
+  std::vector<FileId> todo{kRootDirectory};
+  while (!todo.empty()) {
+    const FileId id = todo.back();
+    todo.pop_back();
+    const auto directory = directories_.find(id);
+    if (directory == directories_.end()) continue;  // said where it was named
+    for (const auto& [name, entry] : directory->second.entries) {
+      const bool known = entry.is_directory ? directories_.contains(entry.id) : files_.contains(entry.id);
+      if (!known)
+        problems.push_back({entry.is_directory ? Kind::kNoSuchDirectory : Kind::kNoSuchFile, entry.id, id, name});
+      if (reached.insert(entry.id).second) {
+        if (entry.is_directory) todo.push_back(entry.id);
+      } else if (entry.is_directory) {
+        problems.push_back({Kind::kTwoParents, entry.id, id, name});
+      }
+    }
+  }
+  for (const auto& [id, directory] : directories_) {
+    if (!reached.contains(id)) problems.push_back({Kind::kUnreachable, id, kNoFile, ""});
+  }
+  for (const auto& [id, file] : files_) {
+    if (!reached.contains(id)) problems.push_back({Kind::kNameless, id, kNoFile, ""});
+  }
+  std::sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  for (const TreeProblem& problem : problems) report(problem);
+}
+
 Status StateReplay::BuildDirectory(FileId id, const DirectoryRef& directory, uint64_t* directories) {
   const auto it = directories_.find(id);
   if (it == directories_.end()) {

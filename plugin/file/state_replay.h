@@ -6,6 +6,7 @@
 // does not matter.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -29,6 +30,22 @@ class StateReplay final : public ReplaySink {
   const Totals& totals() const { return totals_; }
   // What the journal says of the last mount's stage; an empty path: nothing is staged.
   const StageRecord& stage() const { return stage_; }
+  // What would keep the names from being a tree (Install stops at the first), and what no name leads to.
+  struct TreeProblem {
+    enum class Kind {
+      kNoSuchFile,       // `name` in `directory` names a file that there is not
+      kNoSuchDirectory,  // the same, a directory
+      kTwoParents,       // `name` in `directory` is the second name of directory `id`
+      kUnreachable,      // directory `id` cannot be reached from the root: removed, orphaned, or in a cycle
+      kNameless,         // file `id` is in no directory: deleted, or orphaned
+    };
+    Kind kind;
+    FileId id;
+    FileId directory;
+    std::string name;
+  };
+  // Before Install. In the order of ids.
+  void CheckTree(const std::function<void(const TreeProblem&)>& report) const;
   // Builds the tree in `names` and the files in `table`; what is not reachable from the root is
   // gone. Corruption: a name whose file or directory is not there.
   Status Install(NameSpace* names, FileTable* table);

@@ -37,6 +37,9 @@ class Volume {
   // Mounts a device object directly, outside the registry (tests, simulator).
   static Result<std::shared_ptr<Volume>> MountDevice(std::unique_ptr<ZonedDevice> device, const MountOptions& options,
                                                      Logger* logger, Clock* clock);
+  // The same, read-only, on a device to which nobody else can write (OpenMode::kReadOnlyLocked): what is read needs no
+  // second look, so zones with damaged headers can be read as well. For the check.
+  static Result<std::shared_ptr<Volume>> MountLocked(std::unique_ptr<ZonedDevice> device, Logger* logger, Clock* clock);
   // Creates an emulated device where the kind allows it, and the file system on it.
   // AlreadyExists without force, Busy when mounted, InvalidArgument (too small: says the minimum), IoError.
   static Status Mkfs(const std::string& uri, const MkfsOptions& options);

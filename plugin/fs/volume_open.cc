@@ -74,6 +74,15 @@ Result<std::shared_ptr<Volume>> Volume::MountDevice(std::unique_ptr<ZonedDevice>
   return volume;
 }
 
+Result<std::shared_ptr<Volume>> Volume::MountLocked(std::unique_ptr<ZonedDevice> device, Logger* logger, Clock* clock) {
+  MountOptions options;
+  options.mode = MountMode::kReadOnly;
+  auto volume = std::make_shared<Volume>(Private{}, std::move(device), options, logger, clock);
+  volume->engine_.check_zones = false;
+  FURROW_RETURN_IF_ERROR(volume->DoMount());
+  return volume;
+}
+
 void Volume::UnmountAllAtExit() {
   for (const std::shared_ptr<Volume>& volume : MountRegistry::Instance().All()) {
     const Status status = volume->Unmount();

@@ -118,14 +118,14 @@ class UsageTest(CommandTest):
 
 class TargetTest(CommandTest):
     def test_nothing_there(self):
-        for command in READING:
+        for command in [*READING, "check"]:
             with self.subTest(command=command):
                 self.expect_untouched(3, command, self.uri, message="mkfs")
 
     def test_a_directory_that_is_no_furrow(self):
         self.device.mkdir()
         (self.device / "file").write_text("mine")
-        for command in READING:
+        for command in [*READING, "check"]:
             with self.subTest(command=command):
                 self.expect_untouched(3, command, self.uri, message=str(self.device))
 
@@ -570,6 +570,111 @@ class LogTest(CommandTest):
             self.change(zone, 12288, bytes(100))
             self.change(zone, 16384, bytes(100))
         self.expect_untouched(5, "log", self.uri, message="superblock")
+
+
+class CheckTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.mkfs()
+        self.put_files()
+
+    def check(self, code, *flags):
+        """The report, and that nothing was changed."""
+        before = fingerprint(self.root)
+        done = self.run_furrow("check", self.uri, "--format=json", *flags)
+        self.assertEqual(code, done.returncode, done.stderr.decode())
+        self.assertEqual(before, fingerprint(self.root))
+        report = json.loads(done.stdout)
+        report_schemas.check(report, "check", SCHEMAS)
+        self.assertEqual(code == 0, report["consistent"])
+        return report
+
+    def flip(self, zone, at):
+        with open(self.device / "zones" / f"{zone:06}", "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)[0]
+            file.seek(at)
+            file.write(bytes([byte ^ 16]))
+
+    def test_whole(self):
+        report = self.check(0, "--deep")
+        self.assertEqual((0, 0, 0), (report["errors"], report["warnings"], report["notes"]))
+        self.assertEqual(4, report["checked"]["files"])
+        self.assertGreater(report["checked"]["verified_bytes"], 3000000)
+        self.assertTrue(report["unmounted_in_order"])
+        text = self.expect_untouched(0, "check", self.uri).stdout.decode()
+        self.assertIn("consistent: 0 errors", text)
+        self.assertIn("--deep", text)
+
+    def test_a_flipped_bit_in_a_file(self):
+        stat = self.json_of("stat", self.uri, "/db/000001.sst")
+        extent = stat["extents"][0]
+        self.flip(extent["zone"], extent["zone_offset_bytes"] + 70000)
+        self.check(0)  # the files' bytes are not read
+        report = self.check(5, "--deep")
+        finding = report["findings"][0]
+        self.assertEqual(("error", "data", "/db/000001.sst"), (finding["severity"], finding["structure"], finding["path"]))
+        self.assertEqual((65536, 65536), (finding["file_offset_bytes"], finding["length_bytes"]))
+        self.assertEqual(extent["zone"], finding["zone"])
+        done = self.run_furrow("check", "--deep", self.uri)
+        self.assertIn(b"error: data: zone", done.stdout)
+        self.assertIn(b"INCONSISTENT: 1 error", done.stdout)
+        self.assertNotIn(b"%", done.stderr)  # no bar: not a terminal
+
+    def test_damaged_metadata_names_the_place_and_the_ways_out(self):
+        lines = [json.loads(line) for line in self.run_furrow("log", self.uri).stdout.splitlines()]
+        group = [g for g in lines if g["type"] == "group" and g["kind"] == "records"][1]
+        self.flip(group["zone"], group["zone_offset_bytes"] + 90)
+        report = self.check(5, "--deep")
+        self.assertFalse(report["mountable"])
+        finding = report["findings"][0]
+        self.assertEqual(("journal", group["zone"], group["zone_offset_bytes"]),
+                         (finding["structure"], finding["zone"], finding["zone_offset_bytes"]))
+        self.assertIn(f"group {group['group']}", report["why_not_mountable"])
+        self.assertGreater(report["checked"]["frames"], 0)
+        self.assertGreater(report["checked"]["summaries"], 0)
+        text = self.run_furrow("check", self.uri).stdout.decode()
+        self.assertIn("cannot be mounted", text)
+        self.assertIn("two ways out", text)
+
+    def test_bytes_behind_a_journal_closed_in_order(self):
+        end = json.loads(self.run_furrow("log", self.uri).stdout.splitlines()[-1])
+        self.flip(end["zone"], end["zone_offset_bytes"] + 5000)
+        report = self.check(5)
+        self.assertTrue(report["mountable"])
+        self.assertEqual(("error", "journal"), (report["findings"][0]["severity"], report["findings"][0]["structure"]))
+
+    def test_after_a_killed_process(self):
+        subprocess.run([PUT_FILES, "--kill", self.uri], check=False)
+        report = self.check(0, "--deep")
+        self.assertFalse(report["unmounted_in_order"])
+        self.expect(0, "settle", self.uri)
+        self.check(0, "--deep")
+
+    def test_no_superblocks_at_all(self):
+        for zone in (0, 1):
+            path = self.device / "zones" / f"{zone:06}"
+            path.write_bytes(bytes(path.stat().st_size))
+        report = self.check(5)
+        self.assertEqual("superblock", report["findings"][0]["structure"])
+        self.assertGreater(report["checked"]["frames"], 0)
+
+    def test_beside_a_writer(self):
+        with subprocess.Popen([PUT_FILES, "--hold", self.uri], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            self.assertEqual(b"mounted\n", holder.stdout.readline())
+            self.expect_untouched(4, "check", self.uri, message=f"process {holder.pid}")
+            holder.communicate(timeout=60)
+        self.check(0)
+
+    def test_progress_on_a_terminal(self):
+        main, terminal = pty.openpty()
+        done = subprocess.run([FURROW, "check", "--deep", self.uri], stdout=subprocess.DEVNULL, stderr=terminal, check=False)
+        os.close(terminal)
+        shown = os.read(main, 65536)
+        os.close(main)
+        self.assertEqual(0, done.returncode)
+        self.assertIn(b"100 %", shown)
+        self.assertIn(b"#", shown)
 
 
 if __name__ == "__main__":

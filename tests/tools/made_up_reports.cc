@@ -5,9 +5,11 @@
 #include <map>
 
 #include "tests/tools/made_up.h"
+#include "tests/tools/made_up_check.h"
 #include "tests/tools/made_up_log.h"
 #include "tests/tools/made_up_repair.h"
 #include "tests/tools/made_up_settled.h"
+#include "tools/report_check.h"
 #include "tools/report_files.h"
 #include "tools/report_map.h"
 #include "tools/report_repair.h"
@@ -21,6 +23,7 @@ namespace {
 std::map<std::string, Json> AllReports() {
   const std::string device = "dir:/var/tmp/zo\xffnes";
   return {
+      {"check", CheckJson(MadeUpCheck(), 1.25)},
       {"df", WithSource(DfJson(MadeUpUsage()), "live")},
       {"info", WithSource(InfoJson(MadeUpUsage()), "device")},
       {"ls", WithSource(ListJson(device, "/db", MadeUpFiles()), "device")},
@@ -43,7 +46,7 @@ int main(int argc, char** argv) {
   const auto reports = furrow::tools::AllReports();
   const auto report = reports.find(argc == 2 ? argv[1] : "");
   if (report == reports.end()) {
-    std::cerr << "usage: made_up_reports df|info|log|ls|map|repair|settle|stat|zones\n";
+    std::cerr << "usage: made_up_reports check|df|info|log|ls|map|repair|settle|stat|zones\n";
     return 2;
   }
   std::cout << furrow::tools::JsonText(report->second);

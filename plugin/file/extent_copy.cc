@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "plugin/file/file_verify.h"
+#include "plugin/file/file_reader.h"
 #include "plugin/file/frame.h"
 #include "plugin/file/summary.h"
 #include "util/aligned_buffer.h"
@@ -17,19 +17,20 @@ namespace {
 
 constexpr int kMaxZones = 3;  // that one piece is tried in
 
-// Bytes that a checksum does not fit must not get a fresh one.
-Status Verify(const FileEngine& engine, const FileRef& file, const Extent& extent) {
-  const FileKind kind = [&file] {
-    ReaderLock lock(file->mu);
-    return file->kind;
-  }();
-  const auto probe = std::make_shared<FileNode>(file->id, kind, kRootDirectory, engine.block_size());
-  {
-    WriterLock lock(probe->mu);
-    std::vector<FreedBytes> freed;
-    probe->extents.Put(extent, &freed);
-  }
-  return VerifyFile(engine, probe);
+// A file of that extent alone.
+FileRef Probe(const FileEngine& engine, const FileRef& file, const Extent& extent) {
+  const FileKind kind = extent.is_frame() ? FileKind::kStream : FileKind::kBulk;
+  auto probe = std::make_shared<FileNode>(file->id, kind, kRootDirectory, engine.block_size());
+  WriterLock lock(probe->mu);
+  std::vector<FreedBytes> freed;
+  probe->extents.Put(extent, &freed);
+  probe->size = extent.end().value();
+  return probe;
+}
+
+// Bytes that their checksum does not fit must not get a fresh one: the very bytes that are written are compared.
+Status ReadVerified(const FileEngine& engine, const FileRef& probe, const Extent& part, char* destination) {
+  return ReadFile(engine, probe, part.file_offset, part.length, destination, VerifyRead::kAlways).status();
 }
 
 ZoneRequest RequestFor(const FileRef& file, uint64_t bytes) {
@@ -64,12 +65,12 @@ Result<std::pair<ZoneId, ZoneOffset>> Append(const FileEngine& engine, const Fil
   return failure;
 }
 
-Result<Extent> CopyFrame(const FileEngine& engine, const FileRef& file, const Extent& extent) {
+Result<Extent> CopyFrame(const FileEngine& engine, const FileRef& file, const FileRef& probe, const Extent& extent) {
   const uint64_t frame_bytes = FrameBytes(extent.length, engine.block_size());
   AlignedBuffer buffer(frame_bytes);
   std::memset(buffer.data(), 0, buffer.size());
   char* const payload = buffer.data() + kFrameHeaderBytes;
-  FURROW_RETURN_IF_ERROR(engine.device->Read(extent.zone, extent.zone_offset, extent.length, payload));
+  FURROW_RETURN_IF_ERROR(ReadVerified(engine, probe, extent, payload));
   const Bytes padding = FramePadding(extent.length, engine.block_size());
   std::memcpy(payload + extent.length, padding.data(), padding.size());
   FrameHeader header;
@@ -102,10 +103,10 @@ Result<Extent> CopyFrame(const FileEngine& engine, const FileRef& file, const Ex
 }
 
 // Of a bulk file: at most a leaf, so that the journal can hold its checksum.
-Result<Extent> CopyLeaf(const FileEngine& engine, const FileRef& file, const Extent& leaf) {
+Result<Extent> CopyLeaf(const FileEngine& engine, const FileRef& file, const FileRef& probe, const Extent& leaf) {
   AlignedBuffer buffer(RoundUp(leaf.length, engine.block_size()));
   std::memset(buffer.data(), 0, buffer.size());
-  FURROW_RETURN_IF_ERROR(engine.device->Read(leaf.zone, leaf.zone_offset, leaf.length, buffer.data()));
+  FURROW_RETURN_IF_ERROR(ReadVerified(engine, probe, leaf, buffer.data()));
   const auto encode = [&](const OpenZone&) { return Bytes(buffer.data(), buffer.size()); };
   FURROW_ASSIGN_OR_RETURN(const auto place, Append(engine, file, buffer.size(), encode));
   Extent copy;
@@ -121,10 +122,10 @@ Result<Extent> CopyLeaf(const FileEngine& engine, const FileRef& file, const Ext
 }  // namespace
 
 Result<std::vector<Extent>> CopyExtent(const FileEngine& engine, const FileRef& file, const Extent& extent) {
-  FURROW_RETURN_IF_ERROR(Verify(engine, file, extent));
+  const FileRef probe = Probe(engine, file, extent);
   std::vector<Extent> copies;
   if (extent.is_frame()) {
-    FURROW_ASSIGN_OR_RETURN(copies.emplace_back(), CopyFrame(engine, file, extent));
+    FURROW_ASSIGN_OR_RETURN(copies.emplace_back(), CopyFrame(engine, file, probe, extent));
     return copies;
   }
   for (uint32_t done = 0; done < extent.length; done += kLeafBytes) {
@@ -132,7 +133,7 @@ Result<std::vector<Extent>> CopyExtent(const FileEngine& engine, const FileRef& 
     leaf.file_offset += done;
     leaf.zone_offset += done;
     leaf.length = std::min(kLeafBytes, extent.length - done);
-    const Result<Extent> copy = CopyLeaf(engine, file, leaf);
+    const Result<Extent> copy = CopyLeaf(engine, file, probe, leaf);
     if (!copy.ok()) {
       for (const Extent& e : copies) engine.zones->SubLive(e.zone, ExtentFootprint(e, engine.block_size()));
       return copy.status();

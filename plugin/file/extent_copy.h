@@ -13,7 +13,8 @@ namespace furrow {
 
 // Writes the bytes of `extent` of `file` again, durably: a frame as one frame, others in pieces with a checksum each.
 // Returns where they are now; the caller puts that in place of `extent`. The live bytes of the new place are counted.
-// Corruption: the bytes do not fit their checksum, and nothing was written. IoError, NoSpace and what SelectZone says.
+// Corruption: the bytes that were read do not fit their checksum; none of them count anywhere. IoError, NoSpace and
+// what SelectZone says.
 Result<std::vector<Extent>> CopyExtent(const FileEngine& engine, const FileRef& file, const Extent& extent);
 
 // Copies `extent` and has the file use the copy. Unless the file has changed there, the old place is garbage

@@ -81,6 +81,7 @@ furrow_SOURCES := \
   plugin/fs/control_socket.cc \
   plugin/fs/device_fate.cc \
   plugin/fs/device_survey.cc \
+  plugin/fs/durability.cc \
   plugin/fs/former_state.cc \
   plugin/fs/lost_and_found.cc \
   plugin/fs/mapped_copy.cc \

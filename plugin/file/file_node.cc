@@ -23,6 +23,14 @@ void FileNode::Depend(Sequence s) {
   }
 }
 
+Status UnreadError(const FileNode& file) {
+  return Status::IoError("file " + std::to_string(file.id.value()) + ": zone " + std::to_string(file.unread.value()) +
+                         " could not be read at mount, and bytes behind " +
+                         std::to_string(file.size.load(std::memory_order_relaxed)) +
+                         " may lie there. The file is read-only up to there; mount again when the zone can be read, or "
+                         "delete the file");
+}
+
 size_t FileNode::MemoryBytes() const {
   ReaderLock lock(mu);
   size_t bytes = sizeof(FileNode) + extents.MemoryBytes();

@@ -92,10 +92,17 @@ struct FileNode {
   std::atomic<bool> freed{false};    // its space was given back
   std::atomic<uint16_t> writers{0};  // open FileWriters; raised under FileStore::updates_mu_
 
+  // Streams: a zone that this mount could not read, and where more of the file may lie. Reads past `size` fail, nobody
+  // writes it, and the journal is told nothing of its end: the next mount may find all of it. kNoZone: none.
+  ZoneId unread GUARDED_BY(mu) = kNoZone;
+
   // Raises `sequence` to at least `s`.
   void Depend(Sequence s);
   size_t MemoryBytes() const EXCLUDES(mu);
 };
+
+// Why the file cannot be written, nor read past its size, in this mount. Precondition: file.unread is set.
+Status UnreadError(const FileNode& file) REQUIRES_SHARED(file.mu);
 
 using FileRef = std::shared_ptr<FileNode>;
 

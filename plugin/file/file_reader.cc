@@ -42,6 +42,7 @@ Result<size_t> Clip(const FileNode& file, FileOffset offset, size_t n) REQUIRES_
                               std::to_string(have) + " bytes at " + std::to_string(offset.value()) +
                               " some are lost; restore it from a copy");
   }
+  if (have < n && file.unread != kNoZone) return UnreadError(file);
   return have;
 }
 

@@ -307,6 +307,11 @@ Status StageReplay::WriteTail(const Recovered& recovered, const std::string& nam
 std::string StageReplay::BytesBehind(const FileRef& file, const std::vector<const Piece*>& pieces) const {
   std::string bytes;
   ReaderLock lock(file->mu);
+  if (file->unread != kNoZone) {
+    engine_->logger->Error("unsynced bytes that were staged behind the end of " + Name(file->id) +
+                           " are lost: " + UnreadError(*file).message());
+    return bytes;
+  }
   if (file->damaged || (file->kind != FileKind::kWal && file->kind != FileKind::kStream)) {
     engine_->logger->Error(Name(file->id) + " is damaged: what was staged behind its end is of no use");
     return bytes;

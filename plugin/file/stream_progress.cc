@@ -11,6 +11,7 @@ constexpr size_t kFramesPerRecord = 512;  // at most some 20 KiB
 }  // namespace
 
 void RecordStreamProgress(const FileEngine& engine, FileNode* file, FileOffset from, bool closed) {
+  if (file->unread != kNoZone) return;  // where it ends is not known
   const FileOffset end(file->recorded_size);
   size_t i = file->extents.Find(from);
   for (bool last = false; !last;) {

@@ -65,7 +65,8 @@ std::shared_ptr<StreamState> StreamState::Open(const FileEngine* engine, const F
   stream = std::make_shared<StreamState>(engine, file, owner);
   stream->section_.Enter();  // nobody else knows it yet
   // A damaged file stays as it is until it is truncated.
-  if ((file->closed || !file->extents.empty()) && !file->damaged) stream->BeginIncarnation(file.get());
+  if ((file->closed || !file->extents.empty()) && !file->damaged && file->unread == kNoZone)
+    stream->BeginIncarnation(file.get());
   stream->section_.Leave();
   return stream;
 }
@@ -229,6 +230,7 @@ Status StreamState::Append(Bytes data) {
     if (node_->damaged) {
       return Status::Corruption(FileName(*node_) + " has lost bytes at its end; truncate it before appending");
     }
+    if (node_->unread != kNoZone) return UnreadError(*node_);
     if (!node_->open) node_->open = std::make_unique<OpenState>();
     std::unique_ptr<PendingBytes>& pending = node_->open->pending;
     before = FileOffset(node_->size.load(std::memory_order_relaxed));
@@ -554,6 +556,7 @@ Status StreamState::Truncate(uint64_t size) {
   FURROW_RETURN_IF_ERROR(engine_->log->writable());
   {
     WriterLock lock(node_->mu);
+    if (node_->unread != kNoZone) return UnreadError(*node_);
     const uint64_t now = node_->size.load(std::memory_order_relaxed);
     if (size > now) {
       return Status::InvalidArgument("truncate of " + FileName(*node_) + " to " + std::to_string(size) +

@@ -61,6 +61,8 @@ class MountStage {
   // What that promise may be worth less for, and what to do; "": nothing known.
   std::string Warning() const;
   void Fill(UsageSnapshot* usage) const;
+  // Why the mount has no stage; "": it has one, or is read-only.
+  const std::string& why_none() const { return why_none_; }
   const Stage* stage() const { return stage_.get(); }
   const StageReplayReport* replayed() const { return replay_ ? &replay_->report() : nullptr; }
 

@@ -13,6 +13,7 @@
 #include "plugin/file/stream_state.h"
 #include "plugin/file/summary.h"
 #include "plugin/file/summary_cache.h"
+#include "plugin/fs/durability.h"
 #include "plugin/fs/mount_registry.h"
 #include "plugin/fs/volume_control.h"
 #include "util/coding.h"
@@ -118,7 +119,7 @@ Status Volume::ReplayAndLoad() {
 
 // A zone that the journal calls empty, but that is written behind a damaged header: is there
 // anything valid of its present generation in it?
-Status Volume::ResolveUnknownZones() {
+Status Volume::ResolveUnknownZones(std::vector<PersistedZone>* unread) {
   const uint32_t block = device_->geometry().block_size;
   const uint64_t fs_tag = DecodeFixed64(reinterpret_cast<const char*>(superblock_.uuid.data()));
   AlignedBuffer buffer(kSummaryBytes);
@@ -129,6 +130,7 @@ Status Volume::ResolveUnknownZones() {
       const size_t n = std::min<uint64_t>(kSummaryBytes, state.write_pointer_bytes - at);
       if (!device_->Read(zone, ZoneOffset(at), n, buffer.data()).ok()) {
         evidence = true;  // unreadable: it may hold anything
+        unread->emplace_back().zone = zone;
         break;
       }
       const Result<DecodedFrame> frame = DecodeFrameHeader(Bytes(buffer.data(), n));
@@ -149,10 +151,14 @@ Status Volume::ResolveUnknownZones() {
 }
 
 Status Volume::RecoverStreamFiles(std::vector<FileRef>* changed) {
-  FURROW_RETURN_IF_ERROR(ResolveUnknownZones());
-  FURROW_ASSIGN_OR_RETURN(
-      recovery_, RecoverStreams(
-                     engine_, zones_->StreamZones(), [this](FileId id) { return files_->FindFile(id); }, changed));
+  StreamSearch search;
+  search.unread = zones_->UnreadZones();
+  FURROW_RETURN_IF_ERROR(ResolveUnknownZones(&search.unread));
+  search.zones = zones_->StreamZones();
+  search.find = [this](FileId id) { return files_->FindFile(id); };
+  search.all = [this] { return files_->table().All(); };
+  FURROW_ASSIGN_OR_RETURN(recovery_, RecoverStreams(engine_, search, changed));
+  for (const ZoneId zone : recovery_.leave_alone) zones_->LeaveAlone(zone);
   for (const FileId id : recovery_.damaged) {
     logger_->Error("file " + std::to_string(id.value()) + " on " + name_ +
                    " has lost bytes that were durable; reads past them return Corruption. Run 'furrow check'");
@@ -160,11 +166,15 @@ Status Volume::RecoverStreamFiles(std::vector<FileRef>* changed) {
   return Status::Ok();
 }
 
-Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
-  // What a crash left in the host's or the drive's cache must not be stated as durable before it is.
+// What a crash left in the host's or the drive's cache must not be stated as durable before it is.
+Status Volume::FlushWalked() {
   std::vector<ZoneId> walked = stage_->zones_to_flush();
   for (const PersistedZone& zone : zones_->StreamZones()) walked.push_back(zone.zone);
-  if (!walked.empty()) FURROW_RETURN_IF_ERROR(device_->Flush(walked));
+  return walked.empty() ? Status::Ok() : device_->Flush(walked);
+}
+
+Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
+  FURROW_RETURN_IF_ERROR(FlushWalked());
   FURROW_RETURN_IF_ERROR(stage_->Create(superblock_.mount_epoch + 1));
   FURROW_RETURN_IF_ERROR(log_->FlushReplayed());
   // First the zone manager: a journal with a torn tail needs a fresh zone, and perhaps a finish that frees a slot. It
@@ -179,6 +189,10 @@ Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
                   ", which failed; they could not be written again: " + moved.status().ToString());
   }
   recovery_.unvouched.clear();
+  for (const PersistedZone& zone : zones_->Persisted()) {
+    const auto& alone = recovery_.leave_alone;
+    if (zone.sealed && std::binary_search(alone.begin(), alone.end(), zone.zone)) log_->NoteZone(zone);
+  }
   for (const FileRef& file : recovered) {
     WriterLock lock(file->mu);
     file->recorded_size = file->size;
@@ -191,12 +205,26 @@ Status Volume::StartWriting(const std::vector<FileRef>& recovered) {
   return Status::Ok();
 }
 
+std::string Volume::Contract(bool stage_in_doubt) const {
+  DurabilityFacts facts;
+  facts.device = name_;
+  facts.read_only = read_only_;
+  facts.outlives_process = device_->OutlivesProcess();
+  facts.volatile_cache = device_->geometry().volatile_cache;
+  facts.stage_in_doubt = stage_in_doubt;
+  facts.why_no_stage = stage_->why_none();
+  if (const Stage* const stage = stage_->stage()) {
+    facts.stage = stage->path();
+    facts.stage_bytes = stage->Snapshot().limit_bytes;
+  }
+  return DurabilityContract(facts) + (read_only_ ? ", " + stage_->Promise() : "");
+}
+
 void Volume::LogMountLine() const {
-  std::string line = "mounted " + name_ + (read_only_ ? " read-only" : "") + ", epoch " +
-                     std::to_string(superblock_.mount_epoch + (read_only_ ? 0 : 1)) + ": " +
-                     std::to_string(files_->table().count()) + " files; a sync is durable (" +
-                     (device_->geometry().volatile_cache ? "flush or FUA" : "no volatile cache") + "); " +
-                     stage_->Promise();
+  const std::string warning = stage_->Warning();
+  std::string line = "mounted " + name_ + (read_only_ ? " read-only, epoch " : " read-write, epoch ") +
+                     std::to_string(superblock_.mount_epoch + (read_only_ ? 0 : 1)) + ", " +
+                     std::to_string(files_->table().count()) + " files: " + Contract(!warning.empty());
   if (replay_.torn_tail) line += "; the journal's unacknowledged tail was dropped: " + replay_.torn_detail;
   if (recovery_.bytes_recovered) {
     line += "; " + std::to_string(recovery_.bytes_recovered) + " bytes of streams recovered from frames";
@@ -207,7 +235,7 @@ void Volume::LogMountLine() const {
             " files' ends";
   }
   logger_->Info(line);
-  if (const std::string warning = stage_->Warning(); !warning.empty()) logger_->Warn(name_ + ": " + warning);
+  if (!warning.empty()) logger_->Warn(name_ + ": " + warning);
 }
 
 // --- unmount ------------------------------------------------------------------------------

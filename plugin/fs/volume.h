@@ -86,10 +86,14 @@ class Volume {
   Status DoMount();
   Status UnmountOnce();
   Status ReplayAndLoad();
-  Status ResolveUnknownZones();
+  // `unread` receives those that cannot be read.
+  Status ResolveUnknownZones(std::vector<PersistedZone>* unread);
   Status RecoverStreamFiles(std::vector<FileRef>* changed);
   Status StartWriting(const std::vector<FileRef>& recovered);
   Status MakeLockFile(const std::string& path);
+  // Makes durable what the journal is about to state.
+  Status FlushWalked();
+  std::string Contract(bool stage_in_doubt) const;
   void LogMountLine() const;
   FileInfo Describe(const std::string& path, const NameEntry& entry, bool with_extents) const;
 

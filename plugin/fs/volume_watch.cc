@@ -180,7 +180,8 @@ Result<std::shared_ptr<VolumeWatch::Look>> VolumeWatch::MakeOnce(const std::shar
   const auto logger = std::make_shared<HeldLogger>(logger_);
   const Result<std::shared_ptr<Volume>> made = Volume::MountDevice(std::move(device), options_, logger.get(), clock_);
   bool quiet = false;  // nothing has moved meanwhile: what was found is so
-  if (!made.ok() || !(*made)->recovery().damaged.empty() || !before) {
+  const bool incomplete = made.ok() && !((*made)->recovery().damaged.empty() && (*made)->recovery().unread.empty());
+  if (!made.ok() || incomplete || !before) {
     FURROW_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> again, opener_());
     Look after;
     const Result<uint64_t> now = FingerprintOf(again.get(), &after);
@@ -192,7 +193,7 @@ Result<std::shared_ptr<VolumeWatch::Look>> VolumeWatch::MakeOnce(const std::shar
     if (believed) return made.status();
     return std::shared_ptr<Look>();
   }
-  if (!(*made)->recovery().damaged.empty() && !believed) return std::shared_ptr<Look>();
+  if (incomplete && !believed) return std::shared_ptr<Look>();
 
   const StageView* const page = LivePage(**made);
   look->had_writer = page != nullptr;

@@ -53,7 +53,12 @@ Result<const char*> JournalReader::Fetch(uint64_t offset, uint64_t n) {
     const uint64_t size = std::min(std::max(n, kReadAhead), limit_ - offset);
     if (buffer_.size() < size) buffer_ = AlignedBuffer(size);
     buffer_bytes_ = 0;
-    FURROW_RETURN_IF_ERROR(device_->Read(zones_[zone_index_].zone, ZoneOffset(offset), size, buffer_.data()));
+    const Status read = device_->Read(zones_[zone_index_].zone, ZoneOffset(offset), size, buffer_.data());
+    if (!read.ok()) {
+      return read.WithContext(Place(zone_index_, offset) +
+                              ": the journal cannot be read. Mount again when it can; what "
+                              "is left is shown by 'furrow check'");
+    }
     buffer_offset_ = offset;
     buffer_bytes_ = size;
     bytes_read_ += size;

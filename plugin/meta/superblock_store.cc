@@ -61,15 +61,43 @@ Result<std::optional<Superblock>> SuperblockStore::ReadNewestOf(ZoneId zone, boo
   return ScanBackwards(zone, end);
 }
 
+// One zone is filled, then the other, then the first is reset: where one is full and the other has begun, that other
+// one has the newest superblock. In any other case the one that cannot be read may have it, and what an older one says
+// of the journal is not to be believed.
+Status SuperblockStore::DoWithout(uint32_t unread, bool other_found, const Status& why) {
+  const auto full = [this](uint32_t zone) -> Result<bool> {
+    FURROW_ASSIGN_OR_RETURN(const ZoneReport report, device_->ReportOne(ZoneId(zone)));
+    return report.condition == ZoneCondition::kFull ||
+           report.write_pointer.value() + kSuperblockBytes > report.capacity;
+  };
+  const Result<bool> unread_full = full(unread);
+  const Result<bool> other_full = full(1 - unread);
+  if (other_found && unread_full.ok() && *unread_full && other_full.ok() && !*other_full) {
+    logger_->Warn(why.ToString() + "; the superblock in zone " + std::to_string(1 - unread) + " is newer, and is used");
+    return Status::Ok();
+  }
+  return why.WithContext(
+      "the newest superblock may be in a zone that cannot be read. Mount again when it can; furrow "
+      "check shows what is left");
+}
+
 Result<Superblock> SuperblockStore::ReadNewest() {
   std::optional<Superblock> newest;
   bool furrow_zone = false;
+  Status unread;
+  uint32_t unread_zone = 0;
   for (uint32_t i = 0; i < 2; ++i) {
-    FURROW_ASSIGN_OR_RETURN(std::optional<Superblock> found, ReadNewestOf(ZoneId(i), &furrow_zone));
-    if (!found || (newest && newest->sequence >= found->sequence)) continue;
-    newest = std::move(found);
+    Result<std::optional<Superblock>> found = ReadNewestOf(ZoneId(i), &furrow_zone);
+    if (!found.ok()) {
+      unread = found.status().WithContext(ZoneText(*device_, i));
+      unread_zone = i;
+      continue;
+    }
+    if (!*found || (newest && newest->sequence >= (*found)->sequence)) continue;
+    newest = std::move(*found);
     current_ = i;
   }
+  if (!unread.ok()) FURROW_RETURN_IF_ERROR(DoWithout(unread_zone, newest.has_value(), unread));
   if (newest) return *std::move(newest);
   if (furrow_zone) {
     return Status::Corruption(device_->name() +

@@ -59,6 +59,8 @@ class SuperblockStore {
     uint64_t end = 0;            // bytes: how far the zone was written, as read
   };
 
+  // Is the other superblock zone enough? Otherwise `why`, with what to do.
+  Status DoWithout(uint32_t unread, bool other_found, const Status& why);
   Result<std::optional<Superblock>> ReadNewestOf(ZoneId zone, bool* furrow_zone);
   Result<std::optional<Superblock>> ScanBackwards(ZoneId zone, uint64_t end);
   Status LearnZone(ZoneId id);

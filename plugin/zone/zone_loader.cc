@@ -10,6 +10,8 @@ namespace {
 
 constexpr uint32_t kSuperblockZones = 2;
 
+bool IsStreamRole(ZoneRole role) { return role == ZoneRole::kWal || role == ZoneRole::kStream; }
+
 bool OutOfService(ZoneCondition c) { return c == ZoneCondition::kReadOnly || c == ZoneCondition::kOffline; }
 
 }  // namespace
@@ -96,6 +98,7 @@ Status ZoneLoader::Compare(ZoneId z) {
   const Status read = core_->device->Read(z, ZoneOffset(0), block.size(), block.data());
   if (!read.ok()) {
     Quarantine(z, "its header cannot be read (" + read.ToString() + ")");
+    unread_.push_back(z);
     return Status::Ok();  // one bad zone does not stop a mount
   }
   const Result<ZoneHeader> header = DecodeZoneHeader(Bytes(block.data(), block.size()));
@@ -152,7 +155,7 @@ std::vector<PersistedZone> ZoneLoader::StreamZones() const {
   MutexLock lock(core_->mu);
   for (uint32_t i = kSuperblockZones; i < core_->zone_count; i++) {
     const ZoneEntry& s = core_->table.at(ZoneId(i));
-    if (s.role != ZoneRole::kWal && s.role != ZoneRole::kStream) continue;
+    if (!IsStreamRole(s.role) || s.condition == ZoneCondition::kOffline) continue;
     if (core_->WrittenLocked(s) != 0) zones.push_back(core_->PersistedLocked(ZoneId(i)));
   }
   return zones;
@@ -166,6 +169,26 @@ std::vector<ZoneId> ZoneLoader::JournalZones() const {
     if (s.role == ZoneRole::kJournal && core_->WrittenLocked(s) != 0) zones.emplace_back(i);
   }
   return zones;
+}
+
+std::vector<PersistedZone> ZoneLoader::UnreadZones() const {
+  std::vector<PersistedZone> zones;
+  MutexLock lock(core_->mu);
+  for (uint32_t i = kSuperblockZones; i < core_->zone_count; i++) {
+    const ZoneEntry& s = core_->table.at(ZoneId(i));
+    if (!IsStreamRole(s.role) || s.condition != ZoneCondition::kOffline || s.sealed) continue;
+    zones.push_back(core_->PersistedLocked(ZoneId(i)));
+  }
+  for (const ZoneId z : unread_) zones.push_back(core_->PersistedLocked(z));
+  return zones;
+}
+
+void ZoneLoader::LeaveAlone(ZoneId zone) {
+  MutexLock lock(core_->mu);
+  ZoneEntry& s = core_->table.at(zone);
+  s.retired = s.quarantined = true;
+  s.sealed = s.sealed || s.condition == ZoneCondition::kOffline;
+  s.open.reset();
 }
 
 Status ZoneLoader::ResolveUnknown(ZoneId zone, bool evidence_of_use) {

@@ -21,6 +21,8 @@ class ZoneLoader {
   Status Load(std::span<const PersistedZone> known) EXCLUDES(core_->mu);
   std::vector<PersistedZone> StreamZones() const EXCLUDES(core_->mu);
   std::vector<ZoneId> JournalZones() const EXCLUDES(core_->mu);
+  std::vector<PersistedZone> UnreadZones() const EXCLUDES(core_->mu);
+  void LeaveAlone(ZoneId zone) EXCLUDES(core_->mu);
   std::vector<ZoneId> UnknownZones() const { return unknown_; }
   Status ResolveUnknown(ZoneId zone, bool evidence_of_use) EXCLUDES(core_->mu);
   void FinishLoad(bool read_only, bool records_durable) EXCLUDES(core_->mu);
@@ -42,6 +44,7 @@ class ZoneLoader {
   bool records_durable_ = true;  // set by FinishLoad
   ZoneCore* const core_;
   std::vector<ZoneId> unknown_;  // damaged headers, not resolved
+  std::vector<ZoneId> unread_;   // whose header cannot be read
   std::vector<ZoneId> repeat_;   // whose recorded reset has not happened
 };
 

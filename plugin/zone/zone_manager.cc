@@ -49,6 +49,8 @@ Status ZoneManager::Load(std::span<const PersistedZone> known, bool repair) {
 
 std::vector<PersistedZone> ZoneManager::StreamZones() const { return impl_->loader.StreamZones(); }
 std::vector<ZoneId> ZoneManager::JournalZones() const { return impl_->loader.JournalZones(); }
+std::vector<PersistedZone> ZoneManager::UnreadZones() const { return impl_->loader.UnreadZones(); }
+void ZoneManager::LeaveAlone(ZoneId zone) { impl_->loader.LeaveAlone(zone); }
 std::vector<ZoneId> ZoneManager::UnknownZones() const { return impl_->loader.UnknownZones(); }
 
 Status ZoneManager::ResolveUnknown(ZoneId zone, bool evidence_of_use) {

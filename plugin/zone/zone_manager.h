@@ -83,6 +83,13 @@ class ZoneManager {
   std::vector<PersistedZone> StreamZones() const;
   // Written zones whose role is the journal's, as the journal or their header says. Valid after Load.
   std::vector<ZoneId> JournalZones() const;
+  // Zones that may hold frames, and cannot be read: offline ones that the journal calls a stream's and not sealed
+  // (their loss was said before), and written ones that it calls empty and whose header cannot be read (role none).
+  // After Load.
+  std::vector<PersistedZone> UnreadZones() const;
+  // This mount neither writes nor resets the zone: what could not be read may be read by the next one. An offline one
+  // is sealed. Between Load and FinishLoad.
+  void LeaveAlone(ZoneId zone);
   // Zones that the journal calls empty, that are written, and whose header is damaged. The caller looks
   // for frames and summaries of the zone's generation in them. Valid after Load; those not resolved
   // by FinishLoad are sealed and reported.

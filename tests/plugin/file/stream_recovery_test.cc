@@ -108,13 +108,18 @@ class StreamRecoveryTest : public ::testing::Test {
       zones.push_back(persisted);
     }
     changed_.clear();
-    const auto report = RecoverStreams(
-        engine_, zones,
-        [this](FileId id) {
-          const auto it = files_.find(id);
-          return it == files_.end() ? nullptr : it->second;
-        },
-        &changed_);
+    StreamSearch search;
+    search.zones = zones;
+    search.find = [this](FileId id) {
+      const auto it = files_.find(id);
+      return it == files_.end() ? nullptr : it->second;
+    };
+    search.all = [this] {
+      std::vector<FileRef> all;
+      for (const auto& [id, file] : files_) all.push_back(file);
+      return all;
+    };
+    const auto report = RecoverStreams(engine_, search, &changed_);
     EXPECT_TRUE(report.ok()) << report.status().ToString();
     return report.ok() ? *report : StreamRecoveryReport();
   }
@@ -389,12 +394,33 @@ TEST_F(StreamRecoveryTest, LargestFramesAcrossReadBoundaries) {
   EXPECT_EQ(Content(10), content);
 }
 
-TEST_F(StreamRecoveryTest, UnreadableZoneIsAnError) {
+// A zone of which nothing can be had concerns the streams of its kind that were open, and nothing else.
+TEST_F(StreamRecoveryTest, AZoneThatCannotBeReadHoldsUpOpenStreamsOnly) {
   PersistedZone zone;
-  zone.zone = ZoneId(99);
-  const auto report = RecoverStreams(
-      engine_, {zone}, [](FileId) { return FileRef(); }, &changed_);
-  EXPECT_FALSE(report.ok());
+  zone.zone = ZoneId(99);  // not on the device
+  zone.role = ZoneRole::kWal;
+  const auto make = [](uint64_t id, FileKind kind, bool closed) {
+    const auto file = std::make_shared<FileNode>(FileId(id), kind, kRootDirectory, 4096);
+    WriterLock lock(file->mu);
+    file->closed = closed;
+    return file;
+  };
+  const std::vector<FileRef> all = {make(10, FileKind::kWal, false), make(11, FileKind::kWal, true),
+                                    make(12, FileKind::kStream, false), make(13, FileKind::kBulk, false)};
+  StreamSearch search{{zone}, {}, [](FileId) { return FileRef(); }, [&all] { return all; }};
+  StreamRecoveryReport report = RecoverStreams(engine_, search, &changed_).value();
+  EXPECT_EQ(report.unread, std::vector<FileId>{FileId(10)});
+  EXPECT_EQ(report.leave_alone, std::vector<ZoneId>{ZoneId(99)});
+  EXPECT_TRUE(changed_.empty());
+  for (const FileRef& file : all) {
+    ReaderLock lock(file->mu);
+    EXPECT_EQ(file->unread, file->id == FileId(10) ? ZoneId(99) : kNoZone);
+  }
+  zone.zone = ZoneId(98);
+  zone.role = ZoneRole::kNone;  // of whatever role
+  search = {{}, {zone}, search.find, search.all};
+  report = RecoverStreams(engine_, search, &changed_).value();
+  EXPECT_EQ(report.unread, (std::vector<FileId>{FileId(10), FileId(12)}));
 }
 
 // Files, zones, damage and order at random; whatever is found is a prefix of what was written.

@@ -94,9 +94,11 @@ class StreamMount {
     FURROW_RETURN_IF_ERROR(zones_->Load(files_->ReplayedZones(), true));
     FURROW_RETURN_IF_ERROR(files_->FinishReplay(superblock.mount_epoch + 1));
     std::vector<FileRef> changed;
-    FURROW_ASSIGN_OR_RETURN(
-        recovery_, RecoverStreams(
-                       engine_, zones_->StreamZones(), [this](FileId id) { return files_->FindFile(id); }, &changed));
+    StreamSearch search;
+    search.zones = zones_->StreamZones();
+    search.find = [this](FileId id) { return files_->FindFile(id); };
+    search.all = [this] { return files_->table().All(); };
+    FURROW_ASSIGN_OR_RETURN(recovery_, RecoverStreams(engine_, search, &changed));
     files_->AccountLiveAtMount();
     log_->AccountJournalZones(zones_.get());
     zones_->FinishLoad(false);

@@ -104,6 +104,7 @@ furrow_SOURCES := \
   plugin/fs/rocksdb_status.cc \
   plugin/fs/rocksdb_unique_id.cc \
   plugin/fs/rocksdb_writable_file.cc \
+  plugin/fs/scrub.cc \
   plugin/fs/volume.cc \
   plugin/fs/volume_check.cc \
   plugin/fs/volume_control.cc \

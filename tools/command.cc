@@ -11,6 +11,7 @@ const char* ExitCodeMeaning(ExitCode code) {
     case ExitCode::kNoTarget: return "no such device, file system or file, or no permission";
     case ExitCode::kInUse: return "busy, or in use by an existing file system";
     case ExitCode::kInconsistent: return "inconsistent: durable bytes are damaged";
+    case ExitCode::kInterrupted: return "interrupted: what was done so far is kept";
   }
   return "unknown";
 }
@@ -24,12 +25,12 @@ ExitCode ExitCodeOf(const Status& status) {
     case StatusCode::kAlreadyExists:
     case StatusCode::kBusy: return ExitCode::kInUse;
     case StatusCode::kCorruption: return ExitCode::kInconsistent;
+    case StatusCode::kAborted: return ExitCode::kInterrupted;
     case StatusCode::kNotSupported:
     case StatusCode::kIoError:
     case StatusCode::kNoSpace:
     case StatusCode::kReadOnly:
     case StatusCode::kDeadlineExceeded:
-    case StatusCode::kAborted:
     case StatusCode::kZoneFull: break;
   }
   return ExitCode::kError;

@@ -18,10 +18,11 @@ namespace furrow::tools {
 enum class ExitCode : int {
   kOk = 0,
   kError = 1,
-  kUsage = 2,         // the words are wrong
-  kNoTarget = 3,      // no such device, file system or file, or no permission
-  kInUse = 4,         // busy, or it would overwrite something
-  kInconsistent = 5,  // durable bytes are damaged
+  kUsage = 2,          // the words are wrong
+  kNoTarget = 3,       // no such device, file system or file, or no permission
+  kInUse = 4,          // busy, or it would overwrite something
+  kInconsistent = 5,   // durable bytes are damaged
+  kInterrupted = 130,  // stopped by a signal, in order
 };
 // One line of help for a code.
 const char* ExitCodeMeaning(ExitCode code);

@@ -48,8 +48,9 @@ ExitCode RunWords(const std::vector<std::string>& words, Console* console) {
 
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command> table = {
-      MkfsCommand(), InfoCommand(), DfCommand(),    LsCommand(),     StatCommand(), CatCommand(),  ZonesCommand(),
-      MapCommand(),  LogCommand(),  CheckCommand(), SettleCommand(), RunCommand(),  HelpCommand(), VersionCommand(),
+      MkfsCommand(),  InfoCommand(),   DfCommand(),  LsCommand(),   StatCommand(),
+      CatCommand(),   ZonesCommand(),  MapCommand(), LogCommand(),  CheckCommand(),
+      ScrubCommand(), SettleCommand(), RunCommand(), HelpCommand(), VersionCommand(),
   };
   return table;
 }

@@ -21,6 +21,7 @@ Command ZonesCommand();
 Command MapCommand();
 Command CheckCommand();
 Command LogCommand();
+Command ScrubCommand();
 Command SettleCommand();
 Command RunCommand();
 Command HelpCommand();

@@ -13,12 +13,26 @@
 #include "tools/report_files.h"
 #include "tools/report_map.h"
 #include "tools/report_repair.h"
+#include "tools/report_scrub.h"
 #include "tools/report_settle.h"
 #include "tools/report_usage.h"
 #include "tools/report_zones.h"
 
 namespace furrow::tools {
 namespace {
+
+ScrubState MadeUpScrub() {
+  ScrubState state;
+  state.uuid = "00112233-4455-4677-8899-aabbccddeeff";
+  state.started = 1715000000;
+  state.file = 77;
+  state.offset = 65536;
+  state.files = 12;
+  state.bytes_read = 123456789;
+  state.damages = {{"/db/000012.s\xfft", 12, "data", 131072, 65536, 7, 139264, "65536 bytes: checksum mismatch"},
+                   {"", 13, "end", 4096, 0, 0, 0, "bytes that were durable are missing"}};
+  return state;
+}
 
 std::map<std::string, Json> AllReports() {
   const std::string device = "dir:/var/tmp/zo\xffnes";
@@ -29,6 +43,7 @@ std::map<std::string, Json> AllReports() {
       {"ls", WithSource(ListJson(device, "/db", MadeUpFiles()), "device")},
       {"map", WithSource(MapJson(device, MadeUpZones(), 0), "device")},
       {"repair", RepairJson(MadeUpRepair(), true)},
+      {"scrub", ScrubJson(device, MadeUpScrub())},
       {"settle", SettleJson(MadeUpSettled())},
       {"stat", WithSource(StatJson(device, MadeUpFile()), "live")},
       {"zones", WithSource(ZonesJson(device, MadeUpZones()), "device")},
@@ -46,7 +61,7 @@ int main(int argc, char** argv) {
   const auto reports = furrow::tools::AllReports();
   const auto report = reports.find(argc == 2 ? argv[1] : "");
   if (report == reports.end()) {
-    std::cerr << "usage: made_up_reports check|df|info|log|ls|map|repair|settle|stat|zones\n";
+    std::cerr << "usage: made_up_reports check|df|info|log|ls|map|repair|scrub|settle|stat|zones\n";
     return 2;
   }
   std::cout << furrow::tools::JsonText(report->second);

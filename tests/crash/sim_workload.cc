@@ -148,6 +148,8 @@ std::vector<SimWorkload> Make() {
                Failures({FaultAction::kFail}, When::kMount, CrashEnd::kPowerLoss)});
   w.push_back({"read-only-zones", "a zone turns read-only", true, SmallZones,
                Failures({FaultAction::kZoneReadOnly}, When::kChange, CrashEnd::kPowerLoss)});
+  w.push_back({"offline-zones", "a zone goes offline, with all that is in it", true, WithCache,
+               Failures({FaultAction::kZoneOffline}, When::kChange, CrashEnd::kPowerLoss)});
   w.push_back({"flipped-bits", "a bit of a written block changes", true, WithCache, Flips()});
   return w;
 }

@@ -20,7 +20,7 @@ class SchemaTest(unittest.TestCase):
 
     def test_each_report_obeys_its_schema(self):
         paths = sorted(SCHEMAS.glob("*.schema.json"))
-        self.assertEqual(10, len(paths))
+        self.assertEqual(11, len(paths))
         for path in paths:
             name = path.name.split(".")[0]
             if name == "log":

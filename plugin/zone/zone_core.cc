@@ -125,6 +125,7 @@ void ZoneCore::OnSealed(const OpenZone& zone, uint64_t written, ZoneCondition co
     });
     counters.sealed++;
     if (OutOfService(condition)) {
+      s.died = condition == ZoneCondition::kOffline;
       ExcludeLocked(z, condition);
     } else {
       s.condition = condition;
@@ -261,7 +262,7 @@ PersistedZone ZoneCore::PersistedLocked(ZoneId z) const {
   p.role = s.role;
   p.lifetime = s.lifetime;
   p.owner_directory = s.owner_directory;
-  p.sealed = s.sealed;
+  p.sealed = s.sealed && !s.died;
   return p;
 }
 

@@ -359,6 +359,7 @@ void ZoneReclaimer::FinishFailed(ZoneId z, const Status& why) {
     core_->counters.sealed++;
     core_->finishes_under_way--;
     if (report.ok() && OutOfService(report->condition)) {
+      core_->table.at(z).died = report->condition == ZoneCondition::kOffline;
       core_->ExcludeLocked(z, report->condition);
     } else {
       if (report.ok() && !IsActive(report->condition)) core_->ReleaseSlotLocked(z);

@@ -55,6 +55,7 @@ struct ZoneEntry {
   bool retired : 1 = false;         // the same, for this mount only
   bool quarantined : 1 = false;     // contents unexplained: never reset
   bool excluded : 1 = false;        // read-only or offline: out of all sums
+  bool died : 1 = false;            // went offline in this mount: the next one has to say what is lost
   bool finish_failed : 1 = false;   // do not try again
   bool reset_intended : 1 = false;  // generation and reset_count are those after the reset
 

@@ -233,6 +233,20 @@ TEST_F(VolumeUnreadTest, AnOfflineStreamZone) {
   EXPECT_EQ(Read("/000010.log"), "new");
 }
 
+// The mount that meets it only says that the zone is out of service. Which files have lost bytes is for the next one.
+TEST_F(VolumeUnreadTest, AStreamZoneThatGoesOfflineWhileItIsWrittenTo) {
+  Result<OpenedWriter> wal = Create("/000008.log");
+  ASSERT_OK(wal.status());
+  ASSERT_OK(Append(&*wal, Pattern('w', 50000), 50000));
+  const ZoneId zone = ZonesOf("/000008.log").front();
+  device_->AddRule({.call = DeviceCall::kWriteDurable, .action = FaultAction::kZoneOffline, .zone = zone});
+  ASSERT_OK(Append(&*wal, "goes elsewhere", 100));
+  ASSERT_OK(volume_->files().SyncNames());  // and what is said of the zone
+  CutThePower(&wal);
+  ASSERT_OK(Mount());
+  EXPECT_THAT(Read("/000008.log"), HasSubstr("zone " + std::to_string(zone.value())));
+}
+
 TEST_F(VolumeUnreadTest, ABulkZoneCostsItsFilesOnly) {
   const std::string data = Pattern('s', 900 << 10);
   std::vector<std::string> paths;

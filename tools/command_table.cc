@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command_table.h"
 
+#include <algorithm>
 #include <ostream>
 
 #include "tools/command_line.h"
@@ -41,7 +42,11 @@ ExitCode RunWords(const std::vector<std::string>& words, Console* console) {
   console->out->flush();
   if (status.ok() && console->out->fail()) status = Status::IoError("cannot write to standard output");
   if (!status.ok()) *console->err << "furrow " << command->name << ": " << status.ToString() << "\n";
-  return ExitCodeOf(status);
+  const ExitCode code = ExitCodeOf(status);
+  // Of a command that a signal does not stop in order, Aborted is an answer ("no"), or a mount that went away.
+  const auto& codes = command->exit_codes;
+  const bool may_be_interrupted = std::find(codes.begin(), codes.end(), ExitCode::kInterrupted) != codes.end();
+  return code == ExitCode::kInterrupted && !may_be_interrupted ? ExitCode::kError : code;
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ CrashRun::Damage CrashRun::FlipBit(bool clean) {
 // May this file have lost bytes by that damage?
 bool CrashRun::MayBeLost(const FileRef& file, const Damage& damage) const {
   ReaderLock lock(file->mu);
-  if (file->damaged) return true;
+  if (file->damaged || file->unread == damage.zone) return true;
   for (size_t i = 0; i < file->extents.count(); ++i) {
     if (file->extents.at(i).zone == damage.zone) return true;
   }

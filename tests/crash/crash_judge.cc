@@ -13,15 +13,21 @@
 
 namespace furrow {
 
+// All names of the mount, and its files once each, their contents still empty.
+std::vector<FileRef> CrashRun::NamesFound(CrashModel::Names* found, CrashModel::Contents* contents) {
+  std::vector<FileRef> files;
+  names().ForEach([&](const std::string& path, const NameEntry& entry) {
+    (*found)[path] = entry.file ? entry.file->id.value() : CrashModel::kDirectory;
+    if (entry.file && contents->emplace(entry.file->id.value(), "").second) files.push_back(entry.file);
+  });
+  return files;
+}
+
 void CrashRun::CompareMount() {
   device_->ClearRules();
   CrashModel::Names found;
   CrashModel::Contents contents;
-  std::vector<FileRef> files;
-  names().ForEach([&](const std::string& path, const NameEntry& entry) {
-    found[path] = entry.file ? entry.file->id.value() : CrashModel::kDirectory;
-    if (entry.file && contents.emplace(entry.file->id.value(), "").second) files.push_back(entry.file);
-  });
+  const std::vector<FileRef> files = NamesFound(&found, &contents);
   for (const FileRef& file : files) {
     std::string& content = contents[file->id.value()];
     content.assign(file->size + 10, '?');
@@ -172,11 +178,7 @@ void CrashRun::CompareDamaged(const Damage& damage) {
   volume_ = *mounted;
   CrashModel::Names found;
   CrashModel::Contents contents;
-  std::vector<FileRef> files;
-  names().ForEach([&](const std::string& path, const NameEntry& entry) {
-    found[path] = entry.file ? entry.file->id.value() : CrashModel::kDirectory;
-    if (entry.file && contents.emplace(entry.file->id.value(), "").second) files.push_back(entry.file);
-  });
+  const std::vector<FileRef> files = NamesFound(&found, &contents);
   for (const FileRef& file : files) {
     const uint64_t id = file->id.value();
     std::string content(file->size + 10, '?');

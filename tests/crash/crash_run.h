@@ -90,6 +90,7 @@ class CrashRun {
   // A mount that meets the event.
   uint64_t MountInto(const CrashEvent& event);
   // --- comparing
+  std::vector<FileRef> NamesFound(CrashModel::Names* found, CrashModel::Contents* contents);
   void CompareMount();
   void CompareSpace();
   // One fault must not keep others from writing.

@@ -106,6 +106,7 @@ class GoldenTest(unittest.TestCase):
             subprocess.run([GOLDEN_DEVICES, "mount", uri], check=True)
             self.assertEqual(manifest["files"], contents(uri))
             self.assertEqual("clean", log_of(uri)[-1]["end"])
+            run("check", "--deep", uri)  # exits 5 if it finds anything wrong
 
         self.each(look)
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whole databases on Furrow, in one process. The only test that includes rocksdb/db.h: expensive to compile.
+#include <atomic>
 #include <map>
 
 #include "rocksdb/db.h"
@@ -210,6 +211,81 @@ TEST_F(DbTest, BlobFilesAndHandOffChecksums) {
   db = OpenDb("/db");
   ASSERT_NE(db, nullptr);
   Compare(db.get(), model);
+}
+
+// Changes a bit between RocksDB, which has computed the checksum, and the file: as bad memory would.
+struct Flip {
+  std::string suffix;            // of the files it happens to
+  std::atomic<int> flipped{-1};  // -1: not yet asked for, 0: with the next write, 1: done
+};
+
+class FlippingFile final : public rdb::FSWritableFileOwnerWrapper {
+ public:
+  FlippingFile(std::unique_ptr<rdb::FSWritableFile>&& file, Flip* flip)
+      : rdb::FSWritableFileOwnerWrapper(std::move(file)), flip_(flip) {}
+  using rdb::FSWritableFileOwnerWrapper::Append;
+  rdb::IOStatus Append(const rdb::Slice& data, const rdb::IOOptions& options, const rdb::DataVerificationInfo& info,
+                       rdb::IODebugContext* dbg) override {
+    int armed = 0;
+    if (data.empty() || !flip_->flipped.compare_exchange_strong(armed, 1)) {
+      return rdb::FSWritableFileOwnerWrapper::Append(data, options, info, dbg);
+    }
+    std::string changed = data.ToString();
+    changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 4);
+    return rdb::FSWritableFileOwnerWrapper::Append(changed, options, info, dbg);
+  }
+
+ private:
+  Flip* const flip_;
+};
+
+class FlippingFileSystem final : public rdb::FileSystemWrapper {
+ public:
+  FlippingFileSystem(const std::shared_ptr<rdb::FileSystem>& fs, Flip* flip) : FileSystemWrapper(fs), flip_(flip) {}
+  const char* Name() const override { return "FlippingFileSystem"; }
+  rdb::IOStatus NewWritableFile(const std::string& path, const rdb::FileOptions& options,
+                                std::unique_ptr<rdb::FSWritableFile>* result, rdb::IODebugContext* dbg) override {
+    const rdb::IOStatus made = FileSystemWrapper::NewWritableFile(path, options, result, dbg);
+    if (made.ok() && path.ends_with(flip_->suffix)) {
+      *result = std::make_unique<FlippingFile>(std::move(*result), flip_);
+    }
+    return made;
+  }
+
+ private:
+  Flip* const flip_;
+};
+
+TEST_F(DbTest, ABitThatChangesOnTheWayIsNotWritten) {
+  options_.checksum_handoff_file_types.Add(rdb::FileType::kTableFile);
+  options_.checksum_handoff_file_types.Add(rdb::FileType::kWalFile);
+  for (const char* const suffix : {".sst", ".log"}) {
+    SCOPED_TRACE(suffix);
+    const std::string path = std::string("/db-") + (suffix + 1);
+    Flip flip;
+    flip.suffix = suffix;
+    const auto flipping = rdb::NewCompositeEnv(std::make_shared<FlippingFileSystem>(fs_, &flip));
+    options_.env = flipping.get();
+    Model model;
+    auto db = OpenDb(path);
+    ASSERT_NE(db, nullptr);
+    Load(db.get(), &model, 500, 80);
+    flip.flipped = 0;
+    rdb::WriteOptions synced;
+    synced.sync = true;
+    rdb::Status status = db->Put(synced, "key-with-a-flipped-bit", std::string(1000, 'v'));
+    if (status.ok()) {
+      model["key-with-a-flipped-bit"] = std::string(1000, 'v');
+      status = db->Flush({});
+    }
+    EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+    EXPECT_EQ(flip.flipped, 1);
+    db.reset();
+    options_.env = env_.get();
+    db = OpenDb(path);
+    ASSERT_NE(db, nullptr);
+    Compare(db.get(), model);
+  }
 }
 
 TEST_F(DbTest, OpenedReadOnly) {

@@ -287,6 +287,7 @@ Status StageReplay::WriteBack(FileStore* files) {
     if (const FileRef file = files->FindFile(id)) FURROW_RETURN_IF_ERROR(WriteStream(file, pieces));
   }
   streams_.clear();
+  recovered_.clear();
   return files->SyncAll();
 }
 

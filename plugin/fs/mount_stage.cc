@@ -32,7 +32,8 @@ std::string UriOf(const std::string& device_name) {
 MountStage::MountStage(FileEngine* engine, const MountOptions& options, std::string device_name)
     : engine_(engine), options_(options), device_name_(std::move(device_name)) {}
 
-MountStage::~MountStage() = default;
+// The replay may be the last to hold files (of a mount that failed), and these give their chunks back to the stage.
+MountStage::~MountStage() { replay_.reset(); }
 
 std::string MountStage::Directory() const {
   return options_.stage_directory.empty() ? kDefaultStageDirectory : options_.stage_directory;

@@ -178,6 +178,7 @@ TEST_F(VolumeRecoveryTest, ATruncateIntoAGapKeepsItsZeros) {
     ASSERT_TRUE(volume_->files().TruncateFile("/8.sst", 16060).ok());
     ASSERT_TRUE(volume_->SyncAll().ok());
     other = OpenedWriter();
+    *update = OpenedUpdate();
     CutThePower();
     const std::string expected = std::string(written, written == 9000 ? 'c' : 'a') + std::string(16060 - written, '\0');
     EXPECT_TRUE(Read("/8.sst") == expected) << written << ": " << Read("/8.sst").size() << " bytes";

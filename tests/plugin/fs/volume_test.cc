@@ -157,6 +157,7 @@ TEST_F(VolumeTest, ASmallFileMayBeLargerThanAZoneOfTheJournal) {
   const Status synced = update->writer->Sync();
   ASSERT_TRUE(synced.ok()) << synced.ToString();
   ASSERT_TRUE(volume_->files().CloseUpdate(&*update).ok());
+  *update = OpenedUpdate();
   Remount();
   EXPECT_EQ(Read("/OPTIONS-1"), data);
   EXPECT_EQ(Read("/OPTIONS-2"), data);

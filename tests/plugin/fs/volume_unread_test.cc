@@ -186,10 +186,11 @@ TEST_F(VolumeUnreadTest, FramesBehindTheZoneAreKept) {
   EXPECT_LT(info->size_bytes, acknowledged.size());
   EXPECT_FALSE(info->damaged);
   // What lies before it can be read.
-  const Result<FileHandle> handle = volume_->files().OpenForRead("/000008.log");
+  Result<FileHandle> handle = volume_->files().OpenForRead("/000008.log");
   std::string front(info->size_bytes, '\0');
   ASSERT_OK(ReadFile(volume_->engine(), handle->file(), FileOffset(0), front.size(), front.data()).status());
   EXPECT_TRUE(front == acknowledged.substr(0, front.size()));
+  *handle = FileHandle();
   Churn();
   CutThePower();
   device_->ClearRules();

@@ -83,7 +83,7 @@ Status GroupCommit::Sync(Sequence upto) NO_THREAD_SAFETY_ANALYSIS {
       if (failed_.load(kRelaxed)) return ReasonLocked();
       busy_ = true;
     }
-    const Status s = WriteBatch();
+    const Status s = ended_.load(kRelaxed) ? Ended() : WriteBatch();
     PassTurn();
     if (!s.ok()) return failed() ? writable() : s;
     on_group_();
@@ -95,7 +95,9 @@ Result<GroupPlace> GroupCommit::WriteGroup(GroupKind kind, Bytes payload, Sequen
   TakeTurn();
   const Sequence next = durable() + 1;
   if (next_sequence) *next_sequence = next;
-  Result<GroupPlace> place = failed() ? Result<GroupPlace>(writable()) : appender_.Append(kind, payload, next, 0);
+  Result<GroupPlace> place = failed()                ? Result<GroupPlace>(writable())
+                             : ended_.load(kRelaxed) ? Result<GroupPlace>(Ended())
+                                                     : appender_.Append(kind, payload, next, 0);
   if (place.ok()) {
     checkpoint_bytes_.fetch_add(place->bytes, kRelaxed);
   } else if (!failed() && !IsRetryable(place.status())) {
@@ -106,10 +108,17 @@ Result<GroupPlace> GroupCommit::WriteGroup(GroupKind kind, Bytes payload, Sequen
   return place;
 }
 
-void GroupCommit::End() {
+Status GroupCommit::Ended() const { return Status::Aborted(device_name_ + ": the journal is closed"); }
+
+Status GroupCommit::End(const std::function<Status()>& close) {
   TakeTurn();
+  Status s;
+  while (close && s.ok() && durable() < queue_->last_appended()) s = WriteBatch();
+  if (close && s.ok()) s = close();
+  ended_.store(true, kRelaxed);
   appender_.End();
   PassTurn();
+  return s;
 }
 
 GroupCommit::Counters GroupCommit::counters() const {

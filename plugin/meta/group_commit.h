@@ -42,8 +42,10 @@ class GroupCommit {
   Result<GroupPlace> WriteGroup(GroupKind kind, Bytes payload, Sequence* next_sequence) EXCLUDES(mu_, turn_);
   // Makes the log read-only; the first reason stays. All waiters are woken.
   void Fail(const Status& why) EXCLUDES(mu_);
-  // Waits for a write in progress and gives the zone back.
-  void End() EXCLUDES(mu_, turn_);
+  // Writes what waits, calls `close` (null: neither) while nobody else can write, and gives the zone back. The first
+  // error. From then on Sync and WriteGroup answer Aborted: a group behind the superblock that closes the journal might
+  // lie in a zone which that one does not list.
+  Status End(const std::function<Status()>& close) EXCLUDES(mu_, turn_);
 
   Sequence durable() const { return Sequence(durable_.load(std::memory_order_acquire)); }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
@@ -58,6 +60,7 @@ class GroupCommit {
   // Writes the oldest batch. OK when there is none.
   Status WriteBatch() REQUIRES(turn_) EXCLUDES(mu_);
   Status ReasonLocked() const REQUIRES(mu_);
+  Status Ended() const;
 
   RecordQueue* const queue_;
   const std::string device_name_;
@@ -72,6 +75,7 @@ class GroupCommit {
   bool busy_ GUARDED_BY(mu_) = false;  // somebody has the turn
   Status failure_ GUARDED_BY(mu_);     // why the log is read-only
   std::atomic<bool> failed_{false};    // written under mu_
+  std::atomic<bool> ended_{false};     // written by whoever has the turn
   std::atomic<uint64_t> durable_{0};   // sequence; written by whoever has the turn
 
   // Relaxed counters; see Counters.

@@ -189,9 +189,9 @@ Status MetadataLog::StopWriting() {
   impl_->keeper.AppendTotals();
   Status s = impl_->commit.Sync(last_appended());
   FURROW_CRASH_POINT("unmount.synced");
-  if (s.ok()) s = impl_->chain.Close();
   // Whatever happened: no zone is held when the zone manager goes.
-  impl_->commit.End();
+  const Status ended = impl_->commit.End(s.ok() ? [this] { return impl_->chain.Close(); } : std::function<Status()>());
+  if (s.ok()) s = ended;
   impl_->chain.ReleasePrepared();
   impl_->stop_outcome = s;
   return s;

@@ -9,6 +9,7 @@
 #include "plugin/meta/replay.h"
 #include "plugin/meta/superblock.h"
 #include "tests/plugin/meta/meta_test_util.h"
+#include "util/crash_point.h"
 
 namespace furrow::testing {
 namespace {
@@ -131,6 +132,25 @@ TEST(MetadataLogTest, UnmountMakesEverythingDurableWithTotals) {
   EXPECT_EQ(mount.model()->totals_seen(), 777u);
   EXPECT_EQ(mount.report().bytes_after_totals, kBlock);  // the group that holds the totals
   EXPECT_EQ(mount.model()->Contents().size(), 1u);
+}
+
+// Others still append while the journal is closed: what comes before the last superblock is in the journal that this
+// one lists, and nothing is written behind it.
+MetadataLog* log_being_closed = nullptr;
+
+TEST(MetadataLogTest, NothingIsLeftBetweenTheLastSyncAndTheLastSuperblock) {
+  auto memory = FormatMemory(MetaGeometry());
+  TestMount mount(memory);
+  ASSERT_OK(mount.Mount());
+  mount.model()->Create(mount.log(), 2, "a");
+  log_being_closed = mount.log();
+  crash_point_handler.store([](const char* name) {
+    if (std::string(name) == "unmount.synced") log_being_closed->Append(LinkRecord{FileId(2), kRootDirectory, "b"});
+  });
+  const Status stopped = mount.log()->StopWriting();
+  crash_point_handler.store(nullptr);
+  ASSERT_OK(stopped);
+  EXPECT_EQ(mount.log()->durable(), mount.log()->last_appended());
 }
 
 TEST(MetadataLogTest, RecordsFillManyZones) {

@@ -208,18 +208,43 @@ Status SuperblockStore::Write(const Superblock& superblock) {
     Retire(current_, why);
   }
   const uint32_t other = 1 - current_;
+  const Status s = WriteToOther(superblock);
+  if (s.ok()) {
+    zones_[current_].stale = true;
+    current_ = other;
+    return s;
+  }
+  // Full, and nothing wrong with it: it may be written anew if the other one is lost for good.
+  return why.ok() && IsOutOfService(other) ? WriteAnew(superblock, s) : s;
+}
+
+Status SuperblockStore::WriteToOther(const Superblock& superblock) {
+  const uint32_t other = 1 - current_;
   // In order, the background has reset it long ago; after a failure or a crash it is done here.
   if (zones_[other].write_pointer != 0 || !zones_[other].usable) {
     FURROW_RETURN_IF_ERROR(ResetZone(other).WithContext(ZoneText(*device_, other)));
   }
   const Status s = WriteTo(other, superblock);
-  if (!s.ok()) {
-    if (s.code() != StatusCode::kNoSpace) Retire(other, s);
-    return s.WithContext("no superblock zone of " + device_->name() + " could be written");
-  }
-  zones_[current_].stale = true;
-  current_ = other;
-  return s;
+  if (!s.ok() && s.code() != StatusCode::kNoSpace) Retire(other, s);
+  return s.WithContext("no superblock zone of " + device_->name() + " could be written");
+}
+
+bool SuperblockStore::IsOutOfService(uint32_t index) {
+  const Result<ZoneReport> report = device_->ReportOne(ZoneId(index));
+  return report.ok() && (report->condition == ZoneCondition::kReadOnly || report->condition == ZoneCondition::kOffline);
+}
+
+// The current zone is full, the other one cannot be had again: better no superblock for a moment than none ever after.
+Status SuperblockStore::WriteAnew(const Superblock& superblock, const Status& other) {
+  logger_->Error(
+      other.ToString() +
+      ": one zone is left for superblocks. It is emptied and written anew each time it is "
+      "full; if the power goes in that moment, `furrow check --repair` finds the metadata without one. Copy the "
+      "files to another device");
+  FURROW_RETURN_IF_ERROR(ResetZone(current_).WithContext(ZoneText(*device_, current_)));
+  const Status s = WriteTo(current_, superblock);
+  if (!s.ok() && s.code() != StatusCode::kNoSpace) Retire(current_, s);
+  return s.WithContext("no superblock zone of " + device_->name() + " could be written");
 }
 
 bool SuperblockStore::NeedsReset() const { return zones_[1 - current_].stale; }

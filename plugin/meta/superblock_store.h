@@ -37,8 +37,9 @@ class SuperblockStore {
   void AssumeEmpty();
   // Learns the state of both zones. After ReadNewest, before Write. IoError.
   Status PrepareToWrite();
-  // Appends durably. A failed write is repeated in the other zone. IoError, NoSpace, ReadOnly: neither took
-  // it; the superblock before still counts.
+  // Appends durably. A failed write is repeated in the other zone. Where that one is out of service, a full zone is
+  // reset and written anew; between the two there is no superblock. IoError, NoSpace, ReadOnly: neither took it; the
+  // superblock before still counts.
   Status Write(const Superblock& superblock);
   // Resets the zone that is full, once the other holds the newest superblock. In the background. A failure
   // is logged and tried again later.
@@ -65,6 +66,9 @@ class SuperblockStore {
   Result<std::optional<Superblock>> ScanBackwards(ZoneId zone, uint64_t end);
   Status LearnZone(ZoneId id);
   Status WriteTo(uint32_t index, const Superblock& superblock);
+  Status WriteToOther(const Superblock& superblock);
+  Status WriteAnew(const Superblock& superblock, const Status& other);
+  bool IsOutOfService(uint32_t index);
   // Resets zone `index` now. Only what is in use no more.
   Status ResetZone(uint32_t index);
   // Makes a zone that takes no more writes inactive.

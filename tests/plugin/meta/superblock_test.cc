@@ -182,6 +182,33 @@ TEST_F(SuperblockStoreTest, FailedWriteGoesToTheOtherZone) {
   }
 }
 
+// One of the two zones is out of service for good: the other takes all superblocks, mount after mount.
+TEST_F(SuperblockStoreTest, OneZoneIsEnough) {
+  for (const ZoneCondition condition : {ZoneCondition::kReadOnly, ZoneCondition::kOffline}) {
+    for (const uint32_t dead : {0u, 1u}) {
+      memory_ = std::make_shared<MemZones>("sb", MetaGeometry(16, kZoneBlocks));
+      auto device = Open();
+      auto store = std::make_unique<SuperblockStore>(device.get(), NullLogger());
+      store->AssumeEmpty();
+      for (uint64_t i = 1; i <= 4; ++i) ASSERT_OK(store->Write(At(i)));
+      device->SetZoneCondition(ZoneId(dead), condition);
+      for (uint64_t i = 5; i <= 30; ++i) {
+        ASSERT_OK(store->Write(At(i)));
+        SuperblockStore again(device.get(), NullLogger());
+        const Result<Superblock> newest = again.ReadUsable();
+        ASSERT_TRUE(newest.ok()) << newest.status().ToString();
+        EXPECT_EQ(newest->sequence, i);
+        if (i % 3 == 0) {
+          store = std::make_unique<SuperblockStore>(device.get(), NullLogger());
+          ASSERT_OK(store->ReadUsable().status());
+          ASSERT_OK(store->PrepareToWrite());
+        }
+        store->ResetStale();
+      }
+    }
+  }
+}
+
 TEST_F(SuperblockStoreTest, BothZonesFailing) {
   auto device = Open();
   SuperblockStore store(device.get(), NullLogger());
